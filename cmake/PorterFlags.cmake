@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Flags of our own targets. They sit on an interface target, so they never reach a user's project.
+add_library(porter_flags INTERFACE)
+
+# Same bits everywhere: no contraction into fused multiply-adds, no reordering of sums.
+target_compile_options(porter_flags INTERFACE -ffp-contract=off)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(porter_flags INTERFACE -march=x86-64-v2)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(porter_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+    -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
+endif()
+if(PORTER_WERROR)
+  target_compile_options(porter_flags INTERFACE -Werror)
+endif()
+if(PORTER_SANITIZE)
+  add_compile_options(-fsanitize=${PORTER_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PORTER_SANITIZE})
+  if(PORTER_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+endif()
+
+find_program(PORTER_CCACHE ccache)
+if(PORTER_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PORTER_CCACHE})
+endif()

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cmake --install` and find_package(porter).
+include(CMakePackageConfigHelpers)
+install(TARGETS porter_lib EXPORT porterTargets)
+install(DIRECTORY include/porter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/porter/version.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/porter)
+install(EXPORT porterTargets NAMESPACE porter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/porter)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porterConfig.cmake
+  "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\nfind_dependency(ZLIB)\n"
+  "include(\${CMAKE_CURRENT_LIST_DIR}/porterTargets.cmake)\n")
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/porterConfig.cmake
+        ${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/porter)
+if(PORTER_TOOLS)
+  install(TARGETS porter_cli)
+endif()

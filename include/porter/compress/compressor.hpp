@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "porter/core/bytes.hpp"
+#include "porter/core/rng.hpp"
+
+namespace porter {
+
+/// C(x) as it comes off the wire: all `values` if `indices` is empty and the operator is dense,
+/// else values[i] at position indices[i], positions strictly ascending, zero elsewhere.
+struct Decoded {
+  bool dense = false;
+  std::vector<std::uint32_t> indices;
+  std::vector<float> values;
+};
+
+/// A compression operator C with  E|C(x) - x|^2 <= (1 - rho) |x|^2  (Definition 3 of the paper),
+/// and, where it is unbiased,  E C(x) = x  and  E|C(x) - x|^2 <= omega |x|^2.
+///
+/// Immutable, so one object serves all agents and threads. Randomness comes in through the stream:
+/// the sender and every receiver hold the same public one, so a random mask is redrawn and never
+/// travels.
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+
+  /// Replaces `payload` by C(x) as the exact bytes to send, a checksum included: what we count as
+  /// communicated is what travels. Error{numeric} if x is not finite.
+  void encode(std::span<const float> x, RngStream rng, Payload& payload) const;
+
+  /// Replaces `out` by the C(x) of a vector of length `dim`. The bytes may come from a stranger:
+  /// Error{protocol} if they are truncated, altered, or not finite. `rng` is the stream that the
+  /// sender encoded with.
+  void decode(std::span<const std::byte> payload, std::size_t dim, RngStream rng,
+              Decoded& out) const;
+
+  /// The rho in (0, 1] promised for vectors of length `dim`, or nothing where C is no contraction
+  /// (an operator scaled up to be unbiased); the contract test holds us to it.
+  virtual std::optional<double> rho(std::size_t dim) const = 0;
+  /// The omega >= 0 promised for vectors of length `dim`, or nothing where C is biased.
+  virtual std::optional<double> omega(std::size_t dim) const = 0;
+  /// How many entries of `dim` are kept, for sparsifiers that keep a fixed number.
+  virtual std::optional<std::size_t> kept(std::size_t) const { return std::nullopt; }
+
+ protected:
+  virtual void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const = 0;
+  virtual void decode_body(ByteReader& body, std::size_t dim, RngStream rng,
+                           Decoded& out) const = 0;
+};
+
+/// Builds from text such as "top_k:0.05", "random_k:k=12", "qsgd:4", "identity". `unbiased` scales
+/// random_k and bernoulli by d/k. Error{usage} names the spec, what was expected, and the known
+/// compressors.
+std::unique_ptr<const Compressor> make_compressor(std::string_view spec, bool unbiased = false);
+
+/// A row of the table that --help, the docs and the contract tests walk.
+struct CompressorInfo {
+  std::string name;
+  std::string example;  ///< a valid spec
+  std::string help;     ///< one line
+};
+std::vector<CompressorInfo> compressor_table();
+
+}  // namespace porter

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace porter {
+
+/// The whole content. A gzip file (by its first two bytes, whatever its name) comes back unpacked;
+/// a truncated or damaged one is Error{io}. `max_bytes` limits what is read into memory.
+std::string read_file(const std::filesystem::path& path,
+                      std::size_t max_bytes = std::size_t{1} << 33);
+
+/// Writes beside the target, flushes to disk, then renames: after any failure the old content or
+/// nothing is there, never half of the new. Error{io} names the path and the reason.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+/// Lower-case hexadecimal SHA-256 of the bytes.
+std::string sha256_hex(std::string_view content);
+
+}  // namespace porter

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace porter {
+
+/// An array of a NumPy file, in C order. Integers, booleans and floats of any width are read as
+/// double; the arrays we write are double.
+struct NpyArray {
+  std::vector<std::size_t> shape;
+  std::vector<double> values;
+};
+
+/// The bytes of a .npy file, and back. `name` is what errors call the source.
+std::string encode_npy(std::span<const std::size_t> shape, std::span<const double> values);
+NpyArray decode_npy(std::string_view bytes, const std::string& name);
+
+void save_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
+              std::span<const double> values);
+NpyArray load_npy(const std::filesystem::path& path);
+
+/// A .npz file: a zip archive of named .npy members (read stored or deflated; written stored).
+using Npz = std::map<std::string, NpyArray>;
+std::string encode_npz(const Npz& arrays);
+Npz decode_npz(std::string_view bytes, const std::string& name);
+void save_npz(const std::filesystem::path& path, const Npz& arrays);
+Npz load_npz(const std::filesystem::path& path);
+
+/// The member `key`, or Error{io} listing the members that `source` has.
+const NpyArray& member(const Npz& arrays, const std::string& key, const std::string& source);
+
+}  // namespace porter

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/io/file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+std::string reason() { return std::strerror(errno); }
+
+// Closes on every path; write_file closes explicitly to see the error.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+void write_all(int fd, std::string_view content, const std::filesystem::path& path) {
+  while (!content.empty()) {
+    const auto written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    require(written > 0, ErrorKind::io, "cannot write ", path.string(), ": ", reason());
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
+  require(!std::filesystem::is_directory(path), ErrorKind::io, "cannot read ", path.string(),
+          ": it is a folder");
+  // gzopen reads plain files as they are, so one loop serves both.
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose_r);
+  require(file != nullptr, ErrorKind::io, "cannot open ", path.string(), ": ", reason());
+  gzbuffer(file.get(), 1U << 17);
+  std::string content;
+  while (true) {
+    const auto old_size = content.size();
+    content.resize(old_size + kChunk);
+    const int count = gzread(file.get(), content.data() + old_size, static_cast<unsigned>(kChunk));
+    int status = Z_OK;
+    const char* message = gzerror(file.get(), &status);
+    require(count >= 0 && (status == Z_OK || status == Z_STREAM_END), ErrorKind::io, "cannot read ",
+            path.string(), ": the gzip data is truncated or damaged (", message, ")");
+    content.resize(old_size + static_cast<std::size_t>(count));
+    require(content.size() <= max_bytes, ErrorKind::io, "cannot read ", path.string(),
+            ": it unpacks to more than the limit of ", max_bytes, " bytes");
+    if (count == 0) return content;
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  const auto temporary = path.string() + ".tmp" + std::to_string(::getpid());
+  try {
+    FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    require(file.get() >= 0, ErrorKind::io, "cannot create ", path.string(), ": ", reason());
+    write_all(file.get(), content, path);
+    require(::fsync(file.get()) == 0, ErrorKind::io, "cannot write ", path.string(), ": ",
+            reason());
+    require(file.close(), ErrorKind::io, "cannot write ", path.string(), ": ", reason());
+    std::filesystem::rename(temporary, path);
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    if (dynamic_cast<const Error*>(&error)) throw;
+    fail(ErrorKind::io, "cannot write ", path.string(), ": ", error.what());
+  }
+}
+
+}  // namespace porter

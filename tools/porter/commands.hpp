@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One function per sub-command, in the file of its name. It declares the options and registers the
+// action as the sub-command's callback; actions report failure by throwing porter::Error.
+namespace porter::cli {}  // namespace porter::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "commands.hpp"
+#include "porter/core/error.hpp"
+#include "porter/version.hpp"
+
+namespace {
+
+constexpr int kFailed = 1, kWrongUsage = 2;
+
+int run(int argc, char** argv) {
+  CLI::App app{"porter: decentralised training with compressed messages, clipping and privacy"};
+  app.name("porter");
+  app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const porter::Error& error) {
+    std::cerr << "porter: " << error.what() << '\n';
+    return error.kind() == porter::ErrorKind::usage ? kWrongUsage : kFailed;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "porter: out of memory\n";
+    return kFailed;
+  } catch (const std::exception& error) {
+    std::cerr << "porter: " << error.what() << '\n';
+    return kFailed;
+  }
+}
