@@ -72,7 +72,7 @@ std::uint64_t join(std::uint32_t low, std::uint32_t high) {
 }  // namespace
 
 std::array<std::uint32_t, 4> philox_block(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key) {
+                                          std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = static_cast<std::uint64_t>(kMultiplier0) * counter[0];
     const std::uint64_t p1 = static_cast<std::uint64_t>(kMultiplier1) * counter[2];

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "porter/data/dataset.hpp"
+
+namespace porter {
+
+/// A loss over parameters x. A model of your own is one class with the three functions dim, loss
+/// and predict (examples/01_own_model.cpp). Immutable: one object serves all agents and threads.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  /// The number of parameters.
+  virtual std::size_t dim() const = 0;
+
+  /// The loss of one sample at x, regulariser included. Unless `gradient` is empty, also overwrites
+  /// it with the gradient with respect to x.
+  virtual double loss(std::span<const double> x, const Sample& sample,
+                      std::span<double> gradient) const = 0;
+
+  /// The class number that x predicts for the sample, or the value in a regression.
+  virtual double predict(std::span<const double> x, const Sample& sample) const = 0;
+
+  struct Totals {
+    double loss = 0;
+    std::size_t correct = 0;  ///< predictions equal to the label
+  };
+  /// Sums over rows [first, last) of the data; unless `gradient_sum` is empty, adds their gradients
+  /// to it. The default calls loss and predict row by row; models with matrix structure do better.
+  virtual Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
+                          std::size_t last, std::span<double> gradient_sum) const;
+};
+
+/// The [model] section of a config.
+struct ModelOptions {
+  std::string name = "logistic";           ///< logistic | softmax | mlp | linear
+  double lambda = 0;                       ///< weight of the regulariser sum_j x_j^2 / (1 + x_j^2)
+  std::vector<std::size_t> hidden = {64};  ///< mlp
+  std::string activation = "sigmoid";      ///< mlp: sigmoid | tanh | relu
+};
+
+/// `classes` = 0 for regression. Error{usage} if the model does not fit the data.
+std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
+                                        std::size_t classes);
+
+}  // namespace porter

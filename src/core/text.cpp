@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/core/text.hpp"
+
+#include <array>
+
+namespace porter {
+
+std::string shortest(double value) {
+  std::array<char, 32> buffer;
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::string text(buffer.data(), end);
+  // "nan" and "inf" contain an n; everything else that looks like an integer gets its point.
+  if (text.find_first_of(".en") == text.npos) text += ".0";
+  return text;
+}
+
+}  // namespace porter

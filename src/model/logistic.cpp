@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "registry.hpp"
+#include "terms.hpp"
+
+namespace porter {
+namespace {
+
+// log(1 + exp(-t)) without overflow.
+double softplus_minus(double t) {
+  return t > 0 ? std::log1p(std::exp(-t)) : -t + std::log1p(std::exp(t));
+}
+
+// Logistic regression with the nonconvex regulariser (section 5.1 of the paper, its typo mended):
+//   l(x; f, y) = log(1 + exp(-y x'f)) + lambda sum_j x_j^2 / (1 + x_j^2),   y = -1 for class 0, +1
+//   for class 1.
+class Logistic final : public Model {
+ public:
+  Logistic(double lambda, std::size_t features) : lambda_(lambda), features_(features) {}
+
+  std::size_t dim() const override { return features_; }
+
+  double loss(std::span<const double> x, const Sample& sample,
+              std::span<double> gradient) const override {
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    return data_term(x, sample, gradient) + regulariser(lambda_, x, gradient);
+  }
+
+  double predict(std::span<const double> x, const Sample& sample) const override {
+    return inner_product(x, sample) > 0 ? 1 : 0;
+  }
+
+  // The regulariser is the same for every row, so it is added once.
+  Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
+                  std::size_t last, std::span<double> gradient_sum) const override {
+    Totals totals;
+    for (std::size_t row = first; row < last; ++row) {
+      const Sample sample = data[row];
+      totals.loss += data_term(x, sample, gradient_sum);
+      totals.correct += predict(x, sample) == double{sample.label};
+    }
+    const auto rows = static_cast<double>(last - first);
+    totals.loss += rows * regulariser(lambda_, x, gradient_sum, rows);
+    return totals;
+  }
+
+ private:
+  // log(1 + exp(-y x'f)); adds its gradient -y f / (1 + exp(y x'f)).
+  static double data_term(std::span<const double> x, const Sample& sample,
+                          std::span<double> gradient) {
+    const double y = sample.label > 0 ? 1 : -1;
+    const double margin = y * inner_product(x, sample);
+    if (!gradient.empty()) add_features(-y / (1 + std::exp(margin)), sample, gradient);
+    return softplus_minus(margin);
+  }
+
+  double lambda_;
+  std::size_t features_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features) {
+  return std::make_unique<Logistic>(options.lambda, features);
+}
+
+}  // namespace porter

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "porter/model/model.hpp"
+
+namespace porter {
+
+std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features);
+std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features);
+std::unique_ptr<const Model> make_softmax(const ModelOptions& options, std::size_t features,
+                                          std::size_t classes);
+std::unique_ptr<const Model> make_mlp(const ModelOptions& options, std::size_t features,
+                                      std::size_t classes);
+
+}  // namespace porter

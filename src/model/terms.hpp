@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces that several models share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "porter/data/dataset.hpp"
+
+namespace porter {
+
+/// x'f for the features f of a sample; x may be longer than f.
+inline double inner_product(std::span<const double> x, const Sample& sample) {
+  double sum = 0;
+  if (sample.sparse) {
+    for (std::size_t i = 0; i < sample.values.size(); ++i)
+      sum += x[sample.columns[i]] * double{sample.values[i]};
+  } else {
+    for (std::size_t j = 0; j < sample.values.size(); ++j) sum += x[j] * double{sample.values[j]};
+  }
+  return sum;
+}
+
+/// y += a f
+inline void add_features(double a, const Sample& sample, std::span<double> y) {
+  if (sample.sparse) {
+    for (std::size_t i = 0; i < sample.values.size(); ++i)
+      y[sample.columns[i]] += a * double{sample.values[i]};
+  } else {
+    for (std::size_t j = 0; j < sample.values.size(); ++j) y[j] += a * double{sample.values[j]};
+  }
+}
+
+/// lambda sum_j x_j^2 / (1 + x_j^2), the nonconvex regulariser of the paper's section 5.1; unless
+/// `gradient` is empty, adds `weight` times its gradient.
+inline double regulariser(double lambda, std::span<const double> x, std::span<double> gradient,
+                          double weight = 1) {
+  if (lambda == 0) return 0;
+  double sum = 0;
+  for (const double value : x) sum += value * value / (1 + value * value);
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
+    const double q = 1 + x[j] * x[j];
+    gradient[j] += weight * lambda * 2 * x[j] / (q * q);
+  }
+  return lambda * sum;
+}
+
+/// Turns scores into softmax probabilities in place and returns log sum exp, without overflow.
+inline double softmax_in_place(std::span<double> scores) {
+  const double top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (double& s : scores) {
+    s = std::exp(s - top);
+    sum += s;
+  }
+  for (double& s : scores) s /= sum;
+  return top + std::log(sum);
+}
+
+inline std::size_t argmax(std::span<const double> scores) {
+  return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+}  // namespace porter

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/model/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "porter/core/error.hpp"
+#include "porter/core/rng.hpp"
+#include "porter/core/vector_math.hpp"
+#include "toy_data.hpp"
+
+namespace porter {
+namespace {
+
+struct Case {
+  const char* name;
+  ModelOptions options;
+  std::size_t classes;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"logistic", {.name = "logistic", .lambda = 0.2}, 2},
+      {"softmax", {.name = "softmax", .lambda = 0.01}, 4},
+      {"linear", {.name = "linear", .lambda = 0.1}, 0},
+      {"mlp sigmoid", {.name = "mlp", .hidden = {5}, .activation = "sigmoid"}, 3},
+      {"mlp tanh", {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .activation = "tanh"}, 3},
+      {"mlp relu", {.name = "mlp", .hidden = {7, 3, 5}, .activation = "relu"}, 2},
+      {"mlp without hidden layer", {.name = "mlp", .hidden = {}}, 3},
+  };
+  return all;
+}
+
+std::vector<double> random_point(std::size_t dim, std::uint32_t round) {
+  std::vector<double> x(dim);
+  RngStream(4, Draw::test, 0, round).fill_normal(x);
+  return x;
+}
+
+TEST(Model, GradientsAgreeWithFiniteDifferences) {
+  for (const auto& c : cases())
+    for (const bool sparse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
+      const auto data = toy_data(6, 9, c.classes, sparse);
+      const auto model = make_model(c.options, data.features, c.classes);
+      for (std::size_t row = 0; row < data.rows(); ++row) {
+        auto x = random_point(model->dim(), static_cast<std::uint32_t>(row));
+        std::vector<double> gradient(model->dim(), 7.0);
+        model->loss(x, data[row], gradient);
+        for (std::size_t j = 0; j < x.size(); ++j) {
+          const double h = 1e-6, keep = x[j];
+          x[j] = keep + h;
+          const double up = model->loss(x, data[row], {});
+          x[j] = keep - h;
+          const double down = model->loss(x, data[row], {});
+          x[j] = keep;
+          // Central differences: truncation h^2 and rounding 1e-16 / h are both near 1e-10.
+          EXPECT_NEAR(gradient[j], (up - down) / (2 * h), 2e-8) << "coordinate " << j;
+        }
+      }
+    }
+}
+
+TEST(Model, BlockedEvaluationEqualsTheSumOverRows) {
+  for (const auto& c : cases())
+    for (const bool sparse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
+      const auto data = toy_data(250, 11, c.classes, sparse);  // three blocks, the last not full
+      const auto model = make_model(c.options, data.features, c.classes);
+      const auto x = random_point(model->dim(), 1);
+      std::vector<double> fast(model->dim(), 1.0), slow(model->dim(), 1.0);
+      const auto a = model->evaluate(x, data, 3, 250, fast);
+      const auto b = model->Model::evaluate(x, data, 3, 250, slow);
+      EXPECT_NEAR(a.loss, b.loss, 1e-9 * std::abs(b.loss));
+      EXPECT_EQ(a.correct, b.correct);
+      for (std::size_t j = 0; j < fast.size(); ++j) EXPECT_NEAR(fast[j], slow[j], 1e-9);
+      EXPECT_EQ(model->evaluate(x, data, 3, 250, {}).loss, a.loss);
+    }
+}
+
+TEST(Model, StaysFiniteAtHugeScores) {
+  for (const auto& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const auto data = toy_data(5, 9, c.classes, false);
+    const auto model = make_model(c.options, data.features, c.classes);
+    auto x = random_point(model->dim(), 2);
+    for (double& value : x) value *= 1e4;
+    std::vector<double> gradient(model->dim());
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      EXPECT_TRUE(std::isfinite(model->loss(x, data[row], gradient)));
+      EXPECT_TRUE(all_finite(gradient));
+    }
+  }
+}
+
+TEST(Model, ThePapersNetworkHas50890Parameters) {
+  EXPECT_EQ(make_model({.name = "mlp"}, 784, 10)->dim(), 50890U);
+  EXPECT_EQ(make_model({.name = "logistic"}, 124, 2)->dim(), 124U);
+}
+
+TEST(Model, PredictsTheClassOfTheLargestScore) {
+  const auto data = toy_data(40, 6, 3, false);
+  const auto model = make_model({.name = "softmax"}, 6, 3);
+  std::vector<double> x(18, 0.0);
+  std::vector<double> gradient(18);
+  for (int step = 0; step < 300; ++step) {
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    model->evaluate(x, data, 0, 40, gradient);
+    axpy(-0.05, gradient, x);
+  }
+  EXPECT_EQ(model->evaluate(x, data, 0, 40, {}).correct,
+            40U);  // the labels come from a linear teacher
+}
+
+TEST(Model, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(make_model({.name = "logistic"}, 4, 3), Error);
+  EXPECT_THROW(make_model({.name = "logistic"}, 4, 0), Error);
+  EXPECT_THROW(make_model({.name = "linear"}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "forest"}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "mlp", .activation = "step"}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "mlp", .hidden = {0}}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "logistic", .lambda = -1}, 4, 2), Error);
+}
+
+}  // namespace
+}  // namespace porter

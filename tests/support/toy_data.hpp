@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+
+#include "porter/core/rng.hpp"
+#include "porter/data/dataset.hpp"
+
+namespace porter {
+
+/// Random features with labels from a random linear teacher; a third of the entries are zero.
+/// `classes` = 0 makes a regression.
+inline Dataset toy_data(std::size_t rows, std::size_t features, std::size_t classes, bool sparse,
+                        std::uint32_t round = 0) {
+  RngStream rng(99, Draw::test, 1, round);
+  std::vector<double> teacher(features * std::max<std::size_t>(classes, 1));
+  RngStream(98, Draw::test, 0, 0).fill_normal(teacher);
+  Dataset data;
+  data.features = features;
+  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(static_cast<double>(c));
+  if (sparse) data.row_starts.push_back(0);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<double> scores(std::max<std::size_t>(classes, 1), 0.0);
+    for (std::size_t j = 0; j < features; ++j) {
+      const float value = rng.below(3) == 0 ? 0.0F : static_cast<float>(rng.normal());
+      if (!sparse || value != 0) data.values.push_back(value);
+      if (sparse && value != 0) data.columns.push_back(static_cast<std::uint32_t>(j));
+      for (std::size_t c = 0; c < scores.size(); ++c)
+        scores[c] += teacher[c * features + j] * double{value};
+    }
+    if (sparse) data.row_starts.push_back(data.values.size());
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < scores.size(); ++c)
+      if (scores[c] > scores[best]) best = c;
+    data.labels.push_back(classes == 0 ? static_cast<float>(scores[0]) : static_cast<float>(best));
+  }
+  return data;
+}
+
+}  // namespace porter
