@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "porter/algo/gradients.hpp"
+#include "porter/algo/problem.hpp"
+#include "porter/compress/compressor.hpp"
+#include "porter/core/rows.hpp"
+#include "porter/core/thread_pool.hpp"
+
+namespace porter {
+
+/// Bytes since the start, over all agents.
+struct Traffic {
+  std::uint64_t message_bytes =
+      0;                         ///< what agents sent, a message to several neighbours counted once
+  std::uint64_t link_bytes = 0;  ///< what crossed links: every copy, and what a server sends back
+};
+
+/// A matrix of an algorithm's state under the name it has in a checkpoint.
+struct NamedRows {
+  std::string name;
+  Rows* rows;
+};
+
+/// One optimisation method over all agents. Stopping, metrics and files live in run/.
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  /// Round 1, 2, ... in this order.
+  virtual void step(std::uint32_t round) = 0;
+  /// Where the agents stand: one row each, or a single row that all share.
+  virtual const Rows& iterates() const = 0;
+  /// |mean V - mean G| where the method tracks the gradient.
+  virtual std::optional<double> tracking_error() const { return std::nullopt; }
+  virtual Traffic& traffic() = 0;
+  /// All that, with the traffic, makes a resumed run continue bit for bit.
+  virtual std::vector<NamedRows> state() = 0;
+};
+
+/// What an algorithm is built from. The references outlive it.
+struct AlgorithmSetup {
+  Problem problem;
+  const Network& network;
+  const Compressor& compressor;
+  ThreadPool& pool;
+  std::vector<double> start;  ///< x0, the same at all agents
+  double eta = 0.01;          ///< step size
+  double gamma = 1;           ///< consensus step size
+  double shift = 1;           ///< soteriafl's gamma_s
+  GradientOptions gradients;
+};
+
+std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
+
+/// What a config may ask of an algorithm; rows of the table that the config, --help and the docs
+/// walk.
+struct AlgorithmInfo {
+  enum class Clipping {
+    none,
+    sample,
+    batch,
+    free
+  };  ///< never | per sample | per batch | as configured
+  enum class Noise { never, optional, always };
+  std::string name;
+  std::string help;
+  Clipping clipping;
+  Noise noise;
+  bool compresses;  ///< false: dense messages
+  bool server;      ///< agents talk to a server, not to neighbours
+  std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
+};
+const std::vector<AlgorithmInfo>& algorithm_table();
+/// Error{usage} listing the known names.
+const AlgorithmInfo& find_algorithm(std::string_view name);
+
+}  // namespace porter

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/algo/message.hpp"
+
+namespace porter {
+
+/// Compressed gossip with error feedback, for one or more vectors ("channels") that travel in one
+/// message. For each channel it holds the surrogates Q that neighbours also hold, and their
+/// disagreement:
+///
+///   publish(S):  Q <- Q + C(S - Q)          one message per agent, the same bytes to every
+///   neighbour settle():    gap <- (W - I)^T Q         kept incrementally: k non-zeros cost k *
+///   degree, not d * degree
+///
+/// S - Q is rounded to float once, when it is published. Q moves only by decoded payloads, at the
+/// sender too, so both ends hold the same bits. Each receiver adds in ascending order of sender, so
+/// results do not depend on threads. Q and gap are double: a float running sum drifts (mean V -
+/// mean G reached 0.45 after 3e5 rounds).
+class Gossip {
+ public:
+  struct Channel {
+    Draw use;                       ///< the public stream of its compressor
+    std::span<const double> start;  ///< Q starts at this row at every agent; empty: zero
+  };
+
+  Gossip(const AlgorithmSetup& setup, const Compressor& compressor, std::vector<Channel> channels);
+
+  /// One matrix per channel, in their order.
+  void publish(std::initializer_list<const Rows*> states, std::uint32_t round);
+  void settle();
+
+  /// (W - I)^T Q of a channel.
+  const Rows& gap(std::size_t channel) const { return lines_[channel].gap; }
+
+  Traffic& traffic() { return traffic_; }
+  void append_state(std::vector<NamedRows>& state);
+
+ private:
+  struct Line {
+    Draw use;
+    Rows Q, gap;
+    std::vector<Message> messages;  // per sender, as every receiver decodes it
+  };
+
+  const Compressor& compressor_;
+  ThreadPool& pool_;
+  std::uint64_t seed_;
+  std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
+  std::vector<std::size_t> degrees_;
+  std::vector<Line> lines_;
+  Traffic traffic_;
+};
+
+}  // namespace porter

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "porter/data/dataset.hpp"
+#include "porter/graph/graph.hpp"
+#include "porter/graph/mixing.hpp"
+#include "porter/model/model.hpp"
+
+namespace porter {
+
+/// What the agents minimise together: f(x) = mean over all rows of the model's loss. Agent i holds
+/// rows [i m, (i + 1) m) of the training set. Views: the owner outlives them.
+struct Problem {
+  const Model& model;
+  const Dataset& train;
+  std::size_t agents;
+
+  std::size_t samples_per_agent() const { return train.rows() / agents; }
+  Sample sample(std::size_t agent, std::size_t index) const {
+    return train[agent * samples_per_agent() + index];
+  }
+};
+
+/// Who talks to whom, and with what weights.
+struct Network {
+  Graph graph;
+  Mixing mixing;
+};
+
+}  // namespace porter

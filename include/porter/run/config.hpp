@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "porter/data/load.hpp"
+#include "porter/model/model.hpp"
+
+namespace porter {
+
+/// How often the metrics are computed.
+struct Schedule {
+  enum class Kind { every, log, end };
+  Kind kind = Kind::log;
+  std::uint32_t count = 60;  ///< every: the period; log: the largest number of evaluations
+};
+
+/// A config, every choice resolved: writing it and reading it back gives the same run. Field by
+/// field what the sections and keys of the file say; `parse_config` is the only place that knows
+/// the defaults.
+struct Config {
+  DataOptions data;
+  std::string split = "shuffled";
+  ModelOptions model;
+
+  struct {
+    std::size_t agents = 10;
+    std::string graph = "erdos-renyi:0.8";
+    std::string mixing = "fdla";
+  } network;
+
+  struct {
+    std::string name = "porter-dp";
+    std::uint32_t rounds = 1000;
+    double step = 0.01;
+    double consensus = 0.02;
+    std::size_t batch = 1;  ///< 0: all of an agent's samples ("full")
+    std::string clip;
+    std::string clip_target;
+    std::string compressor;
+    bool unbiased = false;
+    std::string start = "normal:0.2";
+    std::optional<double> shift;
+  } algorithm;
+
+  struct Privacy {
+    double epsilon = 1.0;
+    double delta = 1e-5;
+    std::string calibration = "paper";  ///< paper | sigma
+    std::optional<double> sigma;
+  };
+  std::optional<Privacy> privacy;  ///< present where noise is added
+
+  struct {
+    std::uint64_t seed = 1;
+    std::size_t threads = 0;
+    Schedule evaluate;
+    std::uint32_t checkpoint_every = 0;  ///< 0: off
+  } run;
+};
+
+/// Parses TOML text. `overrides` are "section.key=value" texts that win over it. Unknown keys,
+/// wrong types and impossible combinations are Error{usage} that names `source`, the line, the key,
+/// what was expected and what was found.
+Config parse_config(std::string_view text, const std::string& source,
+                    const std::vector<std::string>& overrides = {});
+/// Paths inside the config are relative to the config's folder.
+Config load_config(const std::filesystem::path& path,
+                   const std::vector<std::string>& overrides = {});
+
+/// The resolved config as TOML.
+std::string to_toml(const Config& config);
+
+std::string to_string(const Schedule& schedule);
+
+}  // namespace porter

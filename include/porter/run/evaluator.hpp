@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "porter/algo/problem.hpp"
+#include "porter/core/rows.hpp"
+#include "porter/core/thread_pool.hpp"
+#include "porter/run/metrics.hpp"
+
+namespace porter {
+
+/// Mean loss and accuracy of one point over a data set, and the mean gradient if asked for.
+struct Evaluation {
+  double loss = 0, accuracy = 0;
+  std::vector<double> gradient;
+};
+Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
+                          bool with_gradient, ThreadPool& pool);
+
+/// The share of the most frequent class.
+double majority_rate(const Dataset& data);
+
+/// Computes the metrics of the iterates. The average is measured on all rows; the agents' own
+/// points on an even sample of max(256, rows / agents) rows, so that this costs about one more pass
+/// over the data for any number of agents.
+class Evaluator {
+ public:
+  Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool);
+
+  /// Fills loss, gradient, accuracies and consensus error of a row; the rest is left alone.
+  void measure(const Rows& X, MetricsRow& row) const;
+
+ private:
+  void measure_agents(const Rows& X, MetricsRow& row) const;
+
+  Problem problem_;
+  const Dataset* test_;  // may be null
+  ThreadPool& pool_;
+  Dataset agent_train_, agent_test_;
+};
+
+}  // namespace porter

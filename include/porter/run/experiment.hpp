@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/io/npy.hpp"
+#include "porter/run/config.hpp"
+#include "porter/run/evaluator.hpp"
+
+namespace porter {
+
+/// What a config turns out to be once its data and graph are there.
+struct RunFacts {
+  std::string data_source;
+  std::size_t agents = 0, samples_per_agent = 0, dim = 0, batch = 0;
+  std::optional<std::size_t> kept;      ///< k of a sparsifier
+  std::optional<double> rho, omega;     ///< of the compressor
+  double alpha = 0;                     ///< mixing rate
+  double shift = 0;                     ///< soteriafl
+  double sigma = 0;                     ///< standard deviation of the noise on each coordinate
+  std::optional<double> majority_rate;  ///< of the test set, else of the training set
+  std::string privacy;                  ///< one sentence on what is guaranteed
+  std::vector<std::string> notes;       ///< what the user should know
+  std::vector<std::uint32_t> evaluation_rounds;
+  std::uint32_t output_round = 0, output_agent = 0;  ///< the paper's random x_out
+};
+
+/// One training run: everything that a config names, and the state after some rounds. Not copyable:
+/// its parts refer to each other.
+class Experiment {
+ public:
+  /// Loads the data, builds graph, model and algorithm. Error{usage} names the config key that does
+  /// not fit.
+  explicit Experiment(const Config& config);
+  Experiment(const Experiment&) = delete;
+  Experiment& operator=(const Experiment&) = delete;
+
+  const Config& config() const { return config_; }
+  const RunFacts& facts() const { return facts_; }
+  const Network& network() const { return *network_; }
+  const Algorithm& algorithm() const { return *algorithm_; }
+
+  std::uint32_t round() const { return round_; }
+  bool finished() const { return round_ == config_.algorithm.rounds; }
+
+  /// One more round. Error{numeric} if a message is no longer finite.
+  void step();
+  /// Whether the schedule asks for metrics now.
+  bool evaluation_due() const;
+  /// The metrics now; also remembers the best average so far. To be called once per scheduled
+  /// round, in order.
+  MetricsRow evaluate();
+
+  /// x_mean (d), X (n x d), x_best (d), x_out (d); x_out is the last average where its round has
+  /// not come yet.
+  Npz model() const;
+
+  /// All that a later restore needs to continue bit for bit.
+  Npz snapshot();
+  /// Error{io} if the snapshot does not fit this experiment.
+  void restore(const Npz& snapshot, const std::string& source);
+
+  double training_seconds() const { return training_seconds_; }
+  double evaluation_seconds() const { return evaluation_seconds_; }
+  Traffic traffic() const { return algorithm_->traffic(); }
+  const std::optional<MetricsRow>& best() const { return best_; }
+
+ private:
+  void build_data();
+  void build_network();
+  void build_compressor();
+  void build_privacy();
+  void build_algorithm();
+  std::vector<double> starting_point() const;
+  void describe_privacy(double tau);
+
+  Config config_;
+  RunFacts facts_;
+  ThreadPool pool_;
+  DataPair data_;
+  std::unique_ptr<const Model> model_;
+  std::unique_ptr<const Network> network_;
+  std::unique_ptr<const Compressor> compressor_;
+  std::unique_ptr<Algorithm> algorithm_;
+  std::unique_ptr<Evaluator> evaluator_;
+
+  std::uint32_t round_ = 0;
+  double training_seconds_ = 0, evaluation_seconds_ = 0;
+  double utility_sum_ = 0;  // sum of grad_norm_sq over rounds 0..last evaluation
+  std::optional<MetricsRow> previous_, best_;
+  std::vector<double> x_best_, x_out_;
+};
+
+/// What the caller of train may watch and ask.
+struct TrainHooks {
+  std::function<void(const Experiment&)> after_round = [](const Experiment&) {};
+  std::function<void(const MetricsRow&)> after_evaluation = [](const MetricsRow&) {};
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+enum class TrainStatus { finished, interrupted, diverged };
+
+/// Runs to the end, until a stop is requested, or until the loss or a message is no longer finite.
+/// Metrics computed before the first round include round 0.
+TrainStatus train(Experiment& experiment, const TrainHooks& hooks);
+
+}  // namespace porter

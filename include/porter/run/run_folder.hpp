@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "porter/run/experiment.hpp"
+
+namespace porter {
+
+/// What to do when the folder exists.
+enum class ExistingRun { refuse, resume, replace };
+
+/// The files of one run: config.toml, metrics.csv, summary.json, privacy.json, graph.svg,
+/// model.npz, checkpoint/.
+class RunFolder {
+ public:
+  /// Creates the folder and its config, or prepares to resume. Error{usage} if the folder holds a
+  /// run (refuse), or another config (resume); replace removes an earlier run, and only a run.
+  RunFolder(std::filesystem::path path, const Experiment& experiment, ExistingRun existing);
+
+  /// Continues from the checkpoint, if there is one, and drops the metrics that came after it. Only
+  /// after ExistingRun::resume.
+  void restore(Experiment& experiment);
+
+  /// A line of metrics.csv, on disk when this returns.
+  void append(const MetricsRow& row);
+  void write_checkpoint(Experiment& experiment);
+  /// summary.json always; model.npz and privacy.json unless the run diverged.
+  void finish(const Experiment& experiment, TrainStatus status);
+
+  const std::filesystem::path& path() const { return path_; }
+  bool has_checkpoint() const;
+  /// The status in summary.json, empty if there is none.
+  static std::string recorded_status(const std::filesystem::path& path);
+
+ private:
+  void open_metrics();
+  void keep_metrics_up_to(std::uint32_t round);
+  std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> metrics_{nullptr, std::fclose};
+  std::optional<MetricsRow> last_;
+};
+
+/// Runs the experiment in its folder: metrics, periodic checkpoints, a checkpoint on interruption,
+/// final files.
+TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks);
+
+}  // namespace porter

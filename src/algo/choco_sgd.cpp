@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// CHOCO-SGD (Koloskova, Stich, Jaggi: Decentralized Stochastic Optimization and Gossip Algorithms
+// with Compressed Communication, 2019), row form:
+//
+//   X <- X - eta G;   Q <- Q + C(X - Q);   X <- X + gamma (W - I)^T Q
+#include "porter/algo/algorithm.hpp"
+#include "porter/algo/gossip.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+class ChocoSgd final : public Algorithm {
+ public:
+  explicit ChocoSgd(const AlgorithmSetup& setup)
+      : eta_(setup.eta),
+        gamma_(setup.gamma),
+        gradients_(setup.problem, setup.gradients, setup.pool),
+        gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
+        X_(repeat_row(setup.start, setup.problem.agents)),
+        G_(X_.agents(), X_.dim()) {}
+
+  void step(std::uint32_t round) override {
+    gradients_.estimate(X_, round, G_);
+    axpy(-eta_, G_.values(), X_.values());  // X <- X - eta G
+    gossip_.publish({&X_}, round);          // Q <- Q + C(X - Q)
+    gossip_.settle();
+    axpy(gamma_, gossip_.gap(0).values(), X_.values());  // X <- X + gamma (W - I)^T Q
+  }
+
+  const Rows& iterates() const override { return X_; }
+  Traffic& traffic() override { return gossip_.traffic(); }
+
+  std::vector<NamedRows> state() override {
+    std::vector<NamedRows> state = {{"X", &X_}};
+    gossip_.append_state(state);
+    return state;
+  }
+
+ private:
+  double eta_, gamma_;
+  GradientEstimator gradients_;
+  Gossip gossip_;
+  Rows X_, G_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup) {
+  return std::make_unique<ChocoSgd>(setup);
+}
+
+}  // namespace porter

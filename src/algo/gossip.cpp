@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/algo/gossip.hpp"
+
+#include <string>
+
+namespace porter {
+Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
+               std::vector<Channel> channels)
+    : compressor_(compressor), pool_(setup.pool), seed_(setup.gradients.seed) {
+  const auto& [graph, W] = setup.network;
+  const std::size_t agents = graph.nodes(), dim = setup.start.size();
+  for (std::size_t i = 0; i < agents; ++i) {
+    auto& row = incoming_.emplace_back();
+    for (std::size_t j = 0; j < agents; ++j) {
+      const double weight = W(j, i) - (i == j ? 1 : 0);
+      if (weight != 0) row.push_back({static_cast<std::uint32_t>(j), weight});
+    }
+    degrees_.push_back(graph.degree(i));
+  }
+  for (const auto& channel : channels) {
+    // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
+    Rows Q = channel.start.empty() ? Rows(agents, dim) : repeat_row(channel.start, agents);
+    lines_.push_back({channel.use, std::move(Q), Rows(agents, dim), std::vector<Message>(agents)});
+  }
+}
+
+void Gossip::publish(std::initializer_list<const Rows*> states, std::uint32_t round) {
+  const auto* state = states.begin();
+  for (auto& line : lines_) {
+    const Rows& S = **state++;
+    pool_.parallel_for(S.agents(), [&](std::size_t agent) {
+      const RngStream rng(seed_, line.use, static_cast<std::uint32_t>(agent), round);
+      compress_difference(compressor_, S.row(agent), line.Q.row(agent), rng, line.messages[agent]);
+      add_decoded(1.0, line.messages[agent], line.Q.row(agent));  // Q <- Q + C(S - Q)
+    });
+    for (std::size_t agent = 0; agent < S.agents(); ++agent) {
+      const auto bytes = line.messages[agent].payload.size();
+      traffic_.message_bytes += bytes;
+      traffic_.link_bytes += bytes * degrees_[agent];
+    }
+  }
+}
+
+void Gossip::settle() {
+  for (auto& line : lines_)
+    pool_.parallel_for(incoming_.size(), [&](std::size_t agent) {
+      for (const auto& [sender, weight] : incoming_[agent])
+        add_decoded(weight, line.messages[sender], line.gap.row(agent));
+    });
+}
+
+void Gossip::append_state(std::vector<NamedRows>& state) {
+  for (std::size_t c = 0; c < lines_.size(); ++c) {
+    state.push_back({"Q" + std::to_string(c), &lines_[c].Q});
+    state.push_back({"gap" + std::to_string(c), &lines_[c].gap});
+  }
+}
+
+}  // namespace porter

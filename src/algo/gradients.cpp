@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/algo/gradients.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "porter/core/rng.hpp"
+#include "porter/core/sampling.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+
+GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptions& options,
+                                     ThreadPool& pool)
+    : problem_(problem),
+      options_(options),
+      pool_(pool),
+      scratch_(problem.agents, problem.model.dim()) {}
+
+void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
+  pool_.parallel_for(problem_.agents, [&](std::size_t agent) {
+    const auto x = X.row(X.agents() == 1 ? 0 : agent);
+    clipped_mean(agent, x, round, G.row(agent));
+    if (options_.noise_stddev > 0) add_noise(agent, round, G.row(agent));
+  });
+}
+
+std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent,
+                                                         std::uint32_t round) const {
+  const std::size_t m = problem_.samples_per_agent();
+  std::vector<std::uint32_t> batch;
+  if (options_.batch == m) {
+    batch.resize(m);
+    std::iota(batch.begin(), batch.end(), 0U);
+    return batch;
+  }
+  RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
+  choose(options_.batch, m, rng, batch);
+  return batch;
+}
+
+void GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
+                                     std::uint32_t round, std::span<double> g) {
+  const auto sample_gradient = scratch_.row(agent);
+  const double weight = 1.0 / static_cast<double>(options_.batch);
+  std::fill(g.begin(), g.end(), 0.0);
+  for (const auto index : draw_batch(agent, round)) {
+    problem_.model.loss(x, problem_.sample(agent, index), sample_gradient);
+    if (options_.clip_target == ClipTarget::sample) options_.clip.apply(sample_gradient);
+    axpy(weight, sample_gradient, g);
+  }
+  if (options_.clip_target == ClipTarget::batch) options_.clip.apply(g);
+}
+
+void GradientEstimator::add_noise(std::size_t agent, std::uint32_t round, std::span<double> g) {
+  const auto noise = scratch_.row(agent);
+  RngStream(options_.seed, Draw::noise, static_cast<std::uint32_t>(agent), round)
+      .fill_normal(noise);
+  axpy(options_.noise_stddev, noise, g);
+}
+
+}  // namespace porter

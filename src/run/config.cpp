@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/config.hpp"
+
+#include <limits>
+#include <set>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/compress/compressor.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+#include "porter/privacy/clip.hpp"
+#include "toml_section.hpp"
+
+namespace porter {
+namespace {
+
+using Clipping = AlgorithmInfo::Clipping;
+using Noise = AlgorithmInfo::Noise;
+
+toml::table parse_toml(std::string_view text, const std::string& source) {
+  try {
+    return toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    fail(ErrorKind::usage, source, ":", error.source().begin.line,
+         ": not valid TOML: ", error.description());
+  }
+}
+
+// "section.key=value" into the table. The value is read as TOML; what is not TOML is a text.
+void apply_override(toml::table& root, const std::string& override) {
+  const auto equals = override.find('=');
+  const auto dot = override.find('.');
+  require(equals != override.npos && dot < equals && dot > 0 && dot + 1 < equals, ErrorKind::usage,
+          "--set: expected section.key=value, found \"", override, "\"");
+  const std::string section = override.substr(0, dot);
+  const std::string key = override.substr(dot + 1, equals - dot - 1);
+  const std::string value = override.substr(equals + 1);
+  if (!root.contains(section)) root.insert(section, toml::table{});
+  auto* table = root.get(section)->as_table();
+  require(table != nullptr, ErrorKind::usage, "--set: ", section, " is not a section");
+  try {
+    auto parsed = toml::parse("v = " + value);
+    table->insert_or_assign(key, std::move(*parsed.get("v")));
+  } catch (const toml::parse_error&) {
+    table->insert_or_assign(key, value);
+  }
+}
+
+bool can_be_unbiased(const std::string& compressor) {
+  try {
+    make_compressor(compressor, true);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Keys of the contract whose only value here is the default.
+void read_fixed(TomlSection& section, std::string_view key, const std::string& only) {
+  std::string value = only;
+  section.read(key, value);
+  section.check(value == only, key, "this version supports only \"", only, "\", found \"", value,
+                "\"");
+}
+
+void read_data(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "data", source);
+  auto& data = config.data;
+  section.read("name", data.name);
+  section.read("train", data.train);
+  section.read("test", data.test);
+  section.read("train_images", data.train_images);
+  section.read("train_labels", data.train_labels);
+  section.read("test_images", data.test_images);
+  section.read("test_labels", data.test_labels);
+  section.read_count("features", data.features, 1);
+  section.read("split", config.split);
+  section.read("scale", data.scale);
+  section.read("bias", data.bias);
+  section.refuse_unknown_keys();
+}
+
+void read_model(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "model", source);
+  section.read("name", config.model.name);
+  const std::set<std::string> names = {"logistic", "softmax", "mlp", "linear"};
+  section.check(names.contains(config.model.name), "name",
+                "expected logistic, softmax, mlp or linear, found \"", config.model.name, "\"");
+  config.model.lambda = config.model.name == "logistic" ? 0.2 : 0.0;
+  section.read("lambda", config.model.lambda);
+  section.check(config.model.lambda >= 0, "lambda", "expected a number >= 0, found ",
+                config.model.lambda);
+  const bool mlp = config.model.name == "mlp";
+  section.check(mlp || !section.has("hidden"), "hidden",
+                "only model.name = \"mlp\" has hidden layers");
+  section.check(mlp || !section.has("activation"), "activation",
+                "only model.name = \"mlp\" has an activation");
+  section.read("hidden", config.model.hidden);
+  section.read("activation", config.model.activation);
+  section.refuse_unknown_keys();
+  config.data.regression = config.model.name == "linear";
+  if (mlp) config.data.bias = false;  // its layers have their own
+}
+
+void read_network(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "network", source);
+  section.read_count("agents", config.network.agents, 1);
+  section.read("graph", config.network.graph);
+  section.read("mixing", config.network.mixing);
+  section.refuse_unknown_keys();
+}
+
+void read_clipping(TomlSection& section, const AlgorithmInfo& info, Config& config) {
+  auto& algorithm = config.algorithm;
+  const bool clips = info.clipping == Clipping::sample || info.clipping == Clipping::batch ||
+                     info.noise == Noise::always;
+  algorithm.clip = clips ? "smooth:1.0" : "none";
+  section.read("clip", algorithm.clip);
+  const Clip clip = section.located("clip", [&] { return parse_clip(algorithm.clip); });
+  algorithm.clip = to_string(clip);
+  const bool none = clip.kind == Clip::Kind::none;
+  section.check(info.clipping != Clipping::none || none, "clip", info.name,
+                " does not clip (porter-gc is ", info.name, " with clipping); found \"",
+                algorithm.clip, "\"");
+  section.check(!none || !(info.clipping == Clipping::sample || info.clipping == Clipping::batch),
+                "clip", info.name, " needs smooth:TAU or linear:TAU, found \"none\"");
+
+  algorithm.clip_target = info.clipping == Clipping::batch ? "batch" : "sample";
+  const std::string fixed = algorithm.clip_target;
+  section.read("clip_target", algorithm.clip_target);
+  section.check(algorithm.clip_target == "sample" || algorithm.clip_target == "batch",
+                "clip_target", "expected sample or batch, found \"", algorithm.clip_target, "\"");
+  section.check(info.clipping == Clipping::free || info.clipping == Clipping::none ||
+                    algorithm.clip_target == fixed,
+                "clip_target", info.name, " clips each ", fixed, "; found \"",
+                algorithm.clip_target, "\"");
+}
+
+void read_compressor(TomlSection& section, const AlgorithmInfo& info, Config& config) {
+  auto& algorithm = config.algorithm;
+  algorithm.compressor = info.compresses ? "random_k:0.05" : "identity";
+  section.read("compressor", algorithm.compressor);
+  section.located("compressor", [&] { make_compressor(algorithm.compressor); });
+  section.check(info.compresses || algorithm.compressor == "identity", "compressor", info.name,
+                " sends dense messages, so only \"identity\" fits; found \"", algorithm.compressor,
+                "\"");
+  // A server averages what clients send, so there an unbiased compressor is preferred where one
+  // exists.
+  if (info.server) algorithm.unbiased = can_be_unbiased(algorithm.compressor);
+  section.read("unbiased", algorithm.unbiased);
+  section.located("unbiased", [&] { make_compressor(algorithm.compressor, algorithm.unbiased); });
+  section.read("shift", algorithm.shift);
+  section.check(info.server || !algorithm.shift, "shift", "only soteriafl has shifts");
+  section.check(!algorithm.shift || *algorithm.shift >= 0, "shift",
+                "expected a number >= 0, found ", algorithm.shift.value_or(0));
+}
+
+void read_batch(TomlSection& section, std::size_t& batch) {
+  const auto* node = section.find("batch");
+  if (node != nullptr && node->is_string()) {
+    section.check(*node->value<std::string>() == "full", "batch",
+                  "expected a whole number or \"full\", found \"", *node->value<std::string>(),
+                  "\"");
+    batch = 0;
+  } else {
+    section.read_count("batch", batch, 1);
+  }
+}
+
+void read_algorithm(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "algorithm", source);
+  auto& algorithm = config.algorithm;
+  section.read("name", algorithm.name);
+  const auto& info = section.located(
+      "name", [&]() -> const AlgorithmInfo& { return find_algorithm(algorithm.name); });
+  section.read_count("rounds", algorithm.rounds, 1);
+  section.read("step", algorithm.step);
+  section.check(algorithm.step > 0, "step", "expected a number > 0, found ", algorithm.step);
+  section.read("consensus", algorithm.consensus);
+  section.check(algorithm.consensus > 0 && algorithm.consensus <= 1, "consensus",
+                "expected a number in (0, 1], found ", algorithm.consensus);
+  read_batch(section, algorithm.batch);
+  read_clipping(section, info, config);
+  read_compressor(section, info, config);
+  section.read("start", algorithm.start);
+  double momentum = 1;
+  section.read("momentum", momentum);
+  section.check(momentum == 1, "momentum", "this version supports only 1.0, found ", momentum);
+  std::uint32_t gossip = 1;
+  section.read_count("gossip", gossip, 1);
+  section.check(gossip == 1, "gossip", "this version supports only 1, found ", gossip);
+  read_fixed(section, "mask", "own");
+  section.refuse_unknown_keys();
+}
+
+void read_privacy(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "privacy", source);
+  const auto& info = find_algorithm(config.algorithm.name);
+  require(!section.present() || info.noise != Noise::never, ErrorKind::usage, source,
+          ": [privacy]: ", info.name,
+          " adds no noise; remove the section, or choose an algorithm that adds it (porter-dp)");
+  if (!section.present() && info.noise != Noise::always) return;
+
+  auto& privacy = config.privacy.emplace();
+  section.read("epsilon", privacy.epsilon);
+  section.check(privacy.epsilon > 0, "epsilon", "expected a number > 0, found ", privacy.epsilon);
+  section.read("delta", privacy.delta);
+  section.check(privacy.delta > 0 && privacy.delta < 1, "delta",
+                "expected a number strictly between 0 and 1, found ", privacy.delta);
+  section.read("sigma", privacy.sigma);
+  if (privacy.sigma) privacy.calibration = "sigma";
+  section.read("calibration", privacy.calibration);
+  section.check(privacy.calibration == "paper" || privacy.calibration == "sigma", "calibration",
+                "this version supports \"paper\" and \"sigma\", found \"", privacy.calibration,
+                "\"");
+  section.check(privacy.calibration != "sigma" || privacy.sigma, "sigma",
+                "calibration = \"sigma\" needs it");
+  section.check(privacy.calibration == "sigma" || !privacy.sigma, "sigma",
+                "needs calibration = \"sigma\", found \"", privacy.calibration, "\"");
+  section.check(!privacy.sigma || *privacy.sigma >= 0, "sigma", "expected a number >= 0, found ",
+                privacy.sigma.value_or(0));
+  const bool needs_clip = privacy.calibration == "paper";
+  section.check(!needs_clip || config.algorithm.clip != "none", "calibration",
+                "the paper's formula needs a clipping threshold, but algorithm.clip is \"none\"");
+  read_fixed(section, "sampler", "fixed");
+  read_fixed(section, "adjacency", "replace");
+  read_fixed(section, "noise", "simulated");
+  section.refuse_unknown_keys();
+}
+
+Schedule parse_schedule(const std::string& text) {
+  if (text == "end") return {Schedule::Kind::end, 0};
+  const auto [name, argument] = split_spec(text);
+  const auto count = parse_number<std::uint32_t>(argument);
+  require((name == "every" || name == "log") && count && *count > 0, ErrorKind::usage,
+          "expected every:N, log:POINTS or end, found \"", text, "\"");
+  return {name == "every" ? Schedule::Kind::every : Schedule::Kind::log, *count};
+}
+
+void read_run(const toml::table& root, const std::string& source, Config& config) {
+  TomlSection section(root, "run", source);
+  section.read_count("seed", config.run.seed, 0, std::numeric_limits<std::int64_t>::max());
+  section.read_count("threads", config.run.threads, 0, 1024);
+  std::string evaluate = to_string(config.run.evaluate);
+  section.read("evaluate", evaluate);
+  config.run.evaluate = section.located("evaluate", [&] { return parse_schedule(evaluate); });
+  read_fixed(section, "engine", "simulate");
+  std::string checkpoint = "off";
+  section.read("checkpoint", checkpoint);
+  if (checkpoint != "off") {
+    const auto [name, argument] = split_spec(checkpoint);
+    const auto period = parse_number<std::uint32_t>(argument);
+    section.check(name == "every" && period && *period > 0, "checkpoint",
+                  "expected off or every:N, found \"", checkpoint, "\"");
+    config.run.checkpoint_every = *period;
+  }
+  section.refuse_unknown_keys();
+}
+
+void refuse_unknown_sections(const toml::table& root, const std::string& source) {
+  const std::set<std::string, std::less<>> known = {"data",      "model",   "network",
+                                                    "algorithm", "privacy", "run"};
+  for (const auto& [key, node] : root)
+    require(known.contains(key.str()), ErrorKind::usage, source, ":", node.source().begin.line,
+            ": unknown section or key \"", key.str(),
+            "\"; expected [data], [model], [network], [algorithm], [privacy] or [run]");
+}
+
+std::string resolve(const std::filesystem::path& folder, const std::string& file) {
+  return file.empty() ? file : (folder / file).lexically_normal().string();
+}
+
+void resolve_spec(const std::filesystem::path& folder, std::string& spec) {
+  const auto [name, argument] = split_spec(spec);
+  if (name == "file") spec = "file:" + resolve(folder, std::string(argument));
+}
+
+}  // namespace
+
+Config parse_config(std::string_view text, const std::string& source,
+                    const std::vector<std::string>& overrides) {
+  auto root = parse_toml(text, source);
+  for (const auto& override : overrides) apply_override(root, override);
+  refuse_unknown_sections(root, source);
+  Config config;
+  read_data(root, source, config);
+  read_model(root, source, config);
+  read_network(root, source, config);
+  read_algorithm(root, source, config);
+  read_privacy(root, source, config);
+  read_run(root, source, config);
+  return config;
+}
+
+Config load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  auto config = parse_config(read_file(path, 1U << 20), path.string(), overrides);
+  const auto folder = std::filesystem::absolute(path).parent_path();
+  auto& data = config.data;
+  for (auto* file : {&data.train, &data.test, &data.train_images, &data.train_labels,
+                     &data.test_images, &data.test_labels})
+    *file = resolve(folder, *file);
+  resolve_spec(folder, config.network.graph);
+  resolve_spec(folder, config.network.mixing);
+  resolve_spec(folder, config.algorithm.start);
+  return config;
+}
+
+std::string to_string(const Schedule& schedule) {
+  if (schedule.kind == Schedule::Kind::end) return "end";
+  return (schedule.kind == Schedule::Kind::every ? "every:" : "log:") +
+         std::to_string(schedule.count);
+}
+
+}  // namespace porter

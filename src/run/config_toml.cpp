@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
+#include "porter/core/text.hpp"
+#include "porter/run/config.hpp"
+
+namespace porter {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+void write_data(std::ostream& out, const Config& config) {
+  const auto& data = config.data;
+  out << "[data]\n";
+  const bool files = !data.train.empty() || !data.train_images.empty();
+  if (!files) out << "name = " << quoted(data.name) << '\n';
+  const std::pair<const char*, const std::string*> paths[] = {{"train", &data.train},
+                                                              {"test", &data.test},
+                                                              {"train_images", &data.train_images},
+                                                              {"train_labels", &data.train_labels},
+                                                              {"test_images", &data.test_images},
+                                                              {"test_labels", &data.test_labels}};
+  for (const auto& [key, path] : paths)
+    if (!path->empty()) out << key << " = " << quoted(*path) << '\n';
+  if (data.features > 0) out << "features = " << data.features << '\n';
+  out << "split = " << quoted(config.split) << "\nscale = " << quoted(data.scale)
+      << "\nbias = " << (data.bias ? "true" : "false") << "\n\n";
+}
+
+void write_model(std::ostream& out, const ModelOptions& model) {
+  out << "[model]\nname = " << quoted(model.name) << "\nlambda = " << shortest(model.lambda)
+      << '\n';
+  if (model.name == "mlp") {
+    out << "hidden = [";
+    for (std::size_t i = 0; i < model.hidden.size(); ++i) out << (i ? ", " : "") << model.hidden[i];
+    out << "]\nactivation = " << quoted(model.activation) << '\n';
+  }
+  out << '\n';
+}
+
+void write_algorithm(std::ostream& out, const Config& config) {
+  const auto& algorithm = config.algorithm;
+  out << "[algorithm]\nname = " << quoted(algorithm.name) << "\nrounds = " << algorithm.rounds
+      << "\nstep = " << shortest(algorithm.step)
+      << "\nconsensus = " << shortest(algorithm.consensus) << "\nbatch = ";
+  if (algorithm.batch == 0)
+    out << "\"full\"";
+  else
+    out << algorithm.batch;
+  out << "\nclip = " << quoted(algorithm.clip)
+      << "\nclip_target = " << quoted(algorithm.clip_target)
+      << "\ncompressor = " << quoted(algorithm.compressor)
+      << "\nunbiased = " << (algorithm.unbiased ? "true" : "false")
+      << "\nstart = " << quoted(algorithm.start) << '\n';
+  if (algorithm.shift) out << "shift = " << shortest(*algorithm.shift) << '\n';
+  out << '\n';
+}
+
+void write_privacy(std::ostream& out, const Config::Privacy& privacy) {
+  out << "[privacy]\nepsilon = " << shortest(privacy.epsilon)
+      << "\ndelta = " << shortest(privacy.delta)
+      << "\ncalibration = " << quoted(privacy.calibration) << '\n';
+  if (privacy.sigma) out << "sigma = " << shortest(*privacy.sigma) << '\n';
+  out << "sampler = \"fixed\"\nadjacency = \"replace\"\nnoise = \"simulated\"\n\n";
+}
+
+}  // namespace
+
+std::string to_toml(const Config& config) {
+  std::ostringstream out;
+  write_data(out, config);
+  write_model(out, config.model);
+  out << "[network]\nagents = " << config.network.agents
+      << "\ngraph = " << quoted(config.network.graph)
+      << "\nmixing = " << quoted(config.network.mixing) << "\n\n";
+  write_algorithm(out, config);
+  if (config.privacy) write_privacy(out, *config.privacy);
+  out << "[run]\nseed = " << config.run.seed << "\nthreads = " << config.run.threads
+      << "\nevaluate = " << quoted(to_string(config.run.evaluate))
+      << "\nengine = \"simulate\"\ncheckpoint = ";
+  if (config.run.checkpoint_every == 0)
+    out << "\"off\"\n";
+  else
+    out << quoted("every:" + std::to_string(config.run.checkpoint_every)) << '\n';
+  return out.str();
+}
+
+}  // namespace porter

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/evaluator.hpp"
+
+#include <algorithm>
+
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+// The rows are summed in this many runs, whatever the number of threads, so that the bits are the
+// same.
+constexpr std::size_t kRuns = 16;
+constexpr std::size_t kFewestAgentRows = 256;
+
+Dataset even_sample(const Dataset& data, std::size_t count) {
+  count = std::min(count, data.rows());
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < count; ++i)
+    rows.push_back(static_cast<std::uint32_t>(i * data.rows() / count));
+  return select_rows(data, rows);
+}
+
+}  // namespace
+
+Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
+                          bool with_gradient, ThreadPool& pool) {
+  std::vector<Model::Totals> totals(kRuns);
+  Rows gradients(kRuns, with_gradient ? model.dim() : 0);
+  pool.parallel_for(kRuns, [&](std::size_t run) {
+    const std::size_t first = run * data.rows() / kRuns, last = (run + 1) * data.rows() / kRuns;
+    totals[run] = model.evaluate(x, data, first, last, gradients.row(run));
+  });
+  const auto rows = static_cast<double>(data.rows());
+  Evaluation result;
+  for (const auto& [loss, correct] : totals) {
+    result.loss += loss / rows;
+    result.accuracy += static_cast<double>(correct) / rows;
+  }
+  if (with_gradient) {
+    result.gradient = mean_row(gradients);
+    for (double& value : result.gradient) value *= kRuns / rows;
+  }
+  return result;
+}
+
+double majority_rate(const Dataset& data) {
+  std::vector<std::size_t> counts(data.classes.size(), 0);
+  for (const float label : data.labels) ++counts[static_cast<std::size_t>(label)];
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+         static_cast<double>(data.rows());
+}
+
+Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
+    : problem_(problem), test_(test), pool_(pool) {
+  const auto rows_for = [&](const Dataset& data) {
+    return std::max(kFewestAgentRows, data.rows() / problem.agents);
+  };
+  agent_train_ = even_sample(problem.train, rows_for(problem.train));
+  if (test_ != nullptr) agent_test_ = even_sample(*test_, rows_for(*test_));
+}
+
+void Evaluator::measure(const Rows& X, MetricsRow& row) const {
+  const bool classes = !problem_.train.classes.empty();
+  const auto x = mean_row(X);
+  const auto train = evaluate_point(problem_.model, problem_.train, x, true, pool_);
+  row.loss = train.loss;
+  row.grad_norm_sq = squared_norm(train.gradient);
+  if (classes) row.train_accuracy = train.accuracy;
+  if (test_ != nullptr) {
+    const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
+    row.test_loss = test.loss;
+    if (classes) row.test_accuracy = test.accuracy;
+  }
+  row.consensus_error = 0;
+  for (std::size_t i = 0; i < X.agents(); ++i)
+    row.consensus_error += squared_distance(X.row(i), x) / static_cast<double>(X.agents());
+  measure_agents(X, row);
+}
+
+void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
+  if (X.agents() == 1) {  // everybody stands at the average
+    row.agent_loss_mean = row.agent_loss_worst = row.loss;
+    row.agent_accuracy_mean = row.agent_accuracy_worst = row.test_accuracy;
+    return;
+  }
+  std::vector<Model::Totals> train(X.agents()), test(X.agents());
+  pool_.parallel_for(X.agents(), [&](std::size_t i) {
+    train[i] = problem_.model.evaluate(X.row(i), agent_train_, 0, agent_train_.rows(), {});
+    test[i] = problem_.model.evaluate(X.row(i), agent_test_, 0, agent_test_.rows(), {});
+  });
+  const auto agents = static_cast<double>(X.agents());
+  const auto train_rows = static_cast<double>(agent_train_.rows());
+  row.agent_loss_mean = 0;
+  row.agent_loss_worst = train[0].loss / train_rows;
+  for (const auto& totals : train) {
+    const double loss = totals.loss / train_rows;
+    row.agent_loss_mean += loss / agents;
+    if (!(loss <= row.agent_loss_worst)) row.agent_loss_worst = loss;  // a NaN is the worst
+  }
+  if (!row.test_accuracy) return;
+  const auto test_rows = static_cast<double>(agent_test_.rows());
+  row.agent_accuracy_mean = 0;
+  row.agent_accuracy_worst = 1;
+  for (const auto& totals : test) {
+    const double accuracy = static_cast<double>(totals.correct) / test_rows;
+    *row.agent_accuracy_mean += accuracy / agents;
+    row.agent_accuracy_worst = std::min(*row.agent_accuracy_worst, accuracy);
+  }
+}
+
+}  // namespace porter

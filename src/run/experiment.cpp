@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/experiment.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/core/vector_math.hpp"
+#include "porter/data/partition.hpp"
+#include "porter/run/schedule.hpp"
+
+namespace porter {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Puts the config key before what a module says of its value.
+template <class Build>
+auto keyed(const char* key, Build build) {
+  try {
+    return build();
+  } catch (const Error& error) {
+    fail(error.kind(), key, ": ", error.what());
+  }
+}
+
+// The default of SoteriaFL's shift step (its Corollary 1): sqrt((1 + 2 w) / (2 (1 + w)^3)).
+double default_shift(double omega) {
+  return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
+}
+
+// Equation (7) of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
+double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
+  return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
+}
+
+}  // namespace
+
+Experiment::Experiment(const Config& config) : config_(config), pool_(config.run.threads) {
+  build_data();
+  build_network();
+  build_compressor();
+  build_privacy();
+  build_algorithm();
+}
+
+void Experiment::build_data() {
+  data_ = load_data(config_.data);
+  const std::size_t agents = config_.network.agents;
+  const auto rows = keyed("data.split", [&] {
+    return partition_rows(data_.train, agents, config_.split, config_.run.seed);
+  });
+  const std::size_t m = rows.size() / agents;
+  data_.train = select_rows(data_.train, std::span(rows).first(m * agents));
+  model_ = make_model(config_.model, data_.train.features, data_.train.classes.size());
+
+  require(config_.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
+          m, " samples that an agent holds, found ", config_.algorithm.batch);
+  facts_.data_source = data_.source;
+  facts_.agents = agents;
+  facts_.samples_per_agent = m;
+  facts_.dim = model_->dim();
+  facts_.batch = config_.algorithm.batch == 0 ? m : config_.algorithm.batch;
+  if (!data_.train.classes.empty())
+    facts_.majority_rate = majority_rate(data_.test ? *data_.test : data_.train);
+  const auto& train = data_.train;
+  const bool linear_model = config_.model.name == "logistic" || config_.model.name == "linear";
+  facts_.evaluation_rounds = evaluation_rounds(
+      config_.run.evaluate, config_.algorithm.rounds,
+      {.agents = agents,
+       .dim = facts_.dim,
+       .batch = facts_.batch,
+       .train_rows = train.rows(),
+       .test_rows = data_.test ? data_.test->rows() : 0,
+       .parameters_per_row = linear_model ? static_cast<double>(train.values.size()) /
+                                                static_cast<double>(train.rows())
+                                          : static_cast<double>(facts_.dim)});
+}
+
+void Experiment::build_network() {
+  auto graph = keyed("network.graph", [&] {
+    return make_graph(config_.network.graph, config_.network.agents, config_.run.seed);
+  });
+  auto mixing = keyed("network.mixing", [&] { return make_mixing(config_.network.mixing, graph); });
+  facts_.alpha = mixing.alpha;
+  if (!mixing.note.empty()) facts_.notes.push_back("network.mixing: " + mixing.note);
+  network_ = std::make_unique<const Network>(Network{std::move(graph), std::move(mixing)});
+}
+
+void Experiment::build_compressor() {
+  const auto& algorithm = config_.algorithm;
+  keyed("algorithm.compressor", [&] {
+    compressor_ = make_compressor(algorithm.compressor, algorithm.unbiased);
+    facts_.kept = compressor_->kept(facts_.dim);
+    facts_.rho = compressor_->rho(facts_.dim);
+    facts_.omega = compressor_->omega(facts_.dim);
+  });
+  const auto& info = find_algorithm(algorithm.name);
+  require(info.server || facts_.rho, ErrorKind::usage, "algorithm.compressor: ", algorithm.name,
+          " needs a contraction, and \"", algorithm.compressor, "\"",
+          algorithm.unbiased ? " with unbiased = true" : "", " is none for d = ", facts_.dim);
+  if (info.server)
+    facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
+}
+
+void Experiment::build_privacy() {
+  if (!config_.privacy) {
+    facts_.privacy = "no noise is added: not private";
+    return;
+  }
+  const auto& privacy = *config_.privacy;
+  const double tau = parse_clip(config_.algorithm.clip).tau;
+  facts_.sigma = privacy.calibration == "sigma"
+                     ? *privacy.sigma
+                     : paper_sigma(tau, config_.algorithm.rounds, privacy.delta,
+                                   static_cast<double>(facts_.samples_per_agent), privacy.epsilon);
+  describe_privacy(tau);
+}
+
+void Experiment::describe_privacy(double tau) {
+  const auto& privacy = *config_.privacy;
+  if (facts_.sigma == 0) {
+    facts_.privacy = "sigma = 0, no noise is added: not private";
+    return;
+  }
+  facts_.privacy = "simulated noise: not private";
+  if (privacy.calibration == "paper")
+    facts_.privacy += concat("; sigma = ", facts_.sigma,
+                             " follows the paper's formula for epsilon = ", privacy.epsilon,
+                             ", delta = ", privacy.delta, ", which is a claim and not a guarantee");
+  else
+    facts_.privacy +=
+        concat("; sigma = ", facts_.sigma, " was set by hand, no epsilon is computed");
+  if (tau == 0) facts_.notes.push_back("algorithm.clip: noise without clipping protects nobody");
+  if (config_.algorithm.clip_target == "batch" && tau > 0)
+    facts_.notes.push_back(
+        "algorithm.clip_target: clipping the batch mean gives no guarantee for a single record");
+}
+
+void Experiment::build_algorithm() {
+  const auto& algorithm = config_.algorithm;
+  const Problem problem{*model_, data_.train, facts_.agents};
+  algorithm_ =
+      find_algorithm(algorithm.name)
+          .make({.problem = problem,
+                 .network = *network_,
+                 .compressor = *compressor_,
+                 .pool = pool_,
+                 .start = starting_point(),
+                 .eta = algorithm.step,
+                 .gamma = algorithm.consensus,
+                 .shift = facts_.shift,
+                 .gradients = {.batch = facts_.batch,
+                               .clip = parse_clip(algorithm.clip),
+                               .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch
+                                                                               : ClipTarget::sample,
+                               .noise_stddev = facts_.sigma,
+                               .seed = config_.run.seed}});
+  evaluator_ = std::make_unique<Evaluator>(problem, data_.test ? &*data_.test : nullptr, pool_);
+  RngStream rng(config_.run.seed, Draw::output, 0, 0);
+  facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
+  facts_.output_agent = static_cast<std::uint32_t>(rng.below(facts_.agents));
+}
+
+std::vector<double> Experiment::starting_point() const {
+  const auto& spec = config_.algorithm.start;
+  const auto [name, argument] = split_spec(spec);
+  std::vector<double> x(facts_.dim, 0.0);
+  if (spec == "zeros") return x;
+  if (name == "file") {
+    const auto array = load_npy(std::string(argument));
+    require(array.values.size() == x.size() && all_finite(array.values), ErrorKind::usage,
+            "algorithm.start: ", argument, " must hold d = ", x.size(), " finite numbers, found ",
+            array.values.size(), all_finite(array.values) ? "" : ", some of them not finite");
+    return array.values;
+  }
+  const auto stddev = parse_number<double>(argument);
+  require(name == "normal" && stddev && std::isfinite(*stddev) && *stddev >= 0, ErrorKind::usage,
+          "algorithm.start: expected zeros, normal:STDDEV or file:x0.npy, found \"", spec, "\"");
+  RngStream(config_.run.seed, Draw::start, 0, 0).fill_normal(x);
+  for (double& value : x) value *= *stddev;
+  return x;
+}
+
+void Experiment::step() {
+  const auto start = Clock::now();
+  algorithm_->step(round_ + 1);
+  ++round_;
+  if (round_ == facts_.output_round) {
+    const auto& X = algorithm_->iterates();
+    const auto row = X.row(X.agents() == 1 ? 0 : facts_.output_agent);
+    x_out_.assign(row.begin(), row.end());
+  }
+  training_seconds_ += seconds_since(start);
+}
+
+bool Experiment::evaluation_due() const {
+  return std::binary_search(facts_.evaluation_rounds.begin(), facts_.evaluation_rounds.end(),
+                            round_);
+}
+
+MetricsRow Experiment::evaluate() {
+  const auto start = Clock::now();
+  MetricsRow row;
+  row.round = round_;
+  evaluator_->measure(algorithm_->iterates(), row);
+  row.tracking_error = algorithm_->tracking_error();
+  const auto agents = static_cast<double>(facts_.agents);
+  row.bits_per_agent = 8.0 * static_cast<double>(traffic().message_bytes) / agents;
+  row.link_bits_per_agent = 8.0 * static_cast<double>(traffic().link_bytes) / agents;
+  row.seconds = training_seconds_;
+
+  // Rounds between two evaluations count as the line between them, so every:1 gives the exact mean.
+  if (previous_) {
+    const double gap = round_ - previous_->round;
+    const double slope = (row.grad_norm_sq - previous_->grad_norm_sq) / gap;
+    utility_sum_ += gap * previous_->grad_norm_sq + slope * gap * (gap + 1) / 2;
+  } else {
+    utility_sum_ = row.grad_norm_sq;
+  }
+  row.utility = utility_sum_ / (round_ + 1.0);
+  previous_ = row;
+  if (!best_ || row.loss < best_->loss) {
+    best_ = row;
+    x_best_ = mean_row(algorithm_->iterates());
+  }
+  evaluation_seconds_ += seconds_since(start);
+  return row;
+}
+
+Npz Experiment::model() const {
+  const auto& iterates = algorithm_->iterates();
+  const Rows X = iterates.agents() == 1 ? repeat_row(iterates.row(0), facts_.agents) : iterates;
+  const auto vector = [](std::vector<double> x) { return NpyArray{{x.size()}, x}; };
+  const auto x_mean = mean_row(iterates);
+  return {{"X", {{X.agents(), X.dim()}, {X.values().begin(), X.values().end()}}},
+          {"x_mean", vector(x_mean)},
+          {"x_best", vector(x_best_.empty() ? x_mean : x_best_)},
+          {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}};
+}
+
+}  // namespace porter

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/metrics.hpp"
+
+#include <type_traits>
+
+#include "porter/core/text.hpp"
+
+namespace porter {
+
+std::optional<double> MetricsColumn::get(const MetricsRow& row) const {
+  return std::visit([&](auto member) -> std::optional<double> { return row.*member; }, field);
+}
+
+void MetricsColumn::set(MetricsRow& row, std::optional<double> value) const {
+  std::visit(
+      [&](auto member) {
+        using Field = std::remove_reference_t<decltype(row.*member)>;
+        if constexpr (std::is_same_v<Field, std::optional<double>>)
+          row.*member = value;
+        else
+          row.*member = static_cast<Field>(value.value_or(0));
+      },
+      field);
+}
+
+const std::vector<MetricsColumn>& metrics_columns() {
+  static const std::vector<MetricsColumn> columns = {
+      {"round", &MetricsRow::round},
+      {"loss", &MetricsRow::loss},
+      {"grad_norm_sq", &MetricsRow::grad_norm_sq},
+      {"utility", &MetricsRow::utility},
+      {"train_accuracy", &MetricsRow::train_accuracy},
+      {"test_accuracy", &MetricsRow::test_accuracy},
+      {"test_loss", &MetricsRow::test_loss},
+      {"agent_loss_mean", &MetricsRow::agent_loss_mean},
+      {"agent_loss_worst", &MetricsRow::agent_loss_worst},
+      {"agent_accuracy_mean", &MetricsRow::agent_accuracy_mean},
+      {"agent_accuracy_worst", &MetricsRow::agent_accuracy_worst},
+      {"consensus_error", &MetricsRow::consensus_error},
+      {"tracking_error", &MetricsRow::tracking_error},
+      {"bits_per_agent", &MetricsRow::bits_per_agent},
+      {"link_bits_per_agent", &MetricsRow::link_bits_per_agent},
+      {"epsilon", &MetricsRow::epsilon},
+      {"seconds", &MetricsRow::seconds},
+  };
+  return columns;
+}
+
+std::string metrics_header() {
+  std::string line;
+  for (const auto& column : metrics_columns())
+    line += (line.empty() ? "" : ",") + std::string(column.name);
+  return line + '\n';
+}
+
+std::string metrics_line(const MetricsRow& row) {
+  std::string line;
+  for (const auto& column : metrics_columns()) {
+    if (!line.empty()) line += ',';
+    const auto value = column.get(row);
+    if (!value) continue;
+    auto text = shortest(*value);
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    line += text;
+  }
+  return line + '\n';
+}
+
+}  // namespace porter

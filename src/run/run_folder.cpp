@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/run_folder.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "porter/core/error.hpp"
+#include "porter/graph/picture.hpp"
+#include "porter/io/file.hpp"
+#include "summary.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfigFile = "config.toml";
+
+// The first line in which two resolved configs differ, ignoring what does not change results.
+std::string first_difference(const std::string& a, const std::string& b) {
+  const auto irrelevant = [](const std::string& line) {
+    return line.starts_with("threads = ") || line.starts_with("checkpoint = ");
+  };
+  std::istringstream in_a(a), in_b(b);
+  std::string line_a, line_b;
+  while (true) {
+    const bool more_a = static_cast<bool>(std::getline(in_a, line_a));
+    const bool more_b = static_cast<bool>(std::getline(in_b, line_b));
+    if (!more_a && !more_b) return {};
+    if (!more_a) line_a = "(nothing)";
+    if (!more_b) line_b = "(nothing)";
+    if (line_a != line_b && !(irrelevant(line_a) && irrelevant(line_b)))
+      return "it says: " + line_a + "; asked for: " + line_b;
+  }
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  require(!error, ErrorKind::io, "cannot create the folder ", path.string(), ": ", error.message());
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun existing)
+    : path_(std::move(path)) {
+  const auto config = to_toml(experiment.config());
+  const bool holds_run = fs::exists(path_ / kConfigFile);
+  require(!fs::exists(path_) || fs::is_directory(path_), ErrorKind::usage, "the output ",
+          path_.string(), " exists and is not a folder");
+  require(holds_run || !fs::exists(path_) || fs::is_empty(path_), ErrorKind::usage,
+          "the output folder ", path_.string(), " holds other files and no run; choose another");
+  if (existing == ExistingRun::resume) {
+    require(holds_run, ErrorKind::usage, "cannot resume: ", path_.string(), " holds no run");
+    const auto difference = first_difference(read_file(path_ / kConfigFile), config);
+    require(difference.empty(), ErrorKind::usage, "cannot resume: ", path_.string(),
+            " was made with another config (", difference, ")");
+    return;
+  }
+  require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
+          path_.string(),
+          " holds a run already; use --resume to continue it, --force to replace it, ",
+          "or another --out");
+  if (holds_run) fs::remove_all(path_);
+  make_folder(path_);
+  write_file(path_ / kConfigFile, config);
+  write_file(path_ / "graph.svg",
+             graph_svg(experiment.network().graph, experiment.network().mixing));
+  write_file(path_ / "metrics.csv", metrics_header());
+  open_metrics();
+}
+
+bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
+
+void RunFolder::restore(Experiment& experiment) {
+  if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
+  keep_metrics_up_to(experiment.round());
+  open_metrics();
+}
+
+void RunFolder::open_metrics() {
+  const auto file = path_ / "metrics.csv";
+  metrics_.reset(std::fopen(file.c_str(), "ae"));
+  require(metrics_ != nullptr, ErrorKind::io, "cannot open ", file.string(), ": ",
+          std::strerror(errno));
+}
+
+// A round-0 run evaluates round 0 again, so its row goes, too.
+void RunFolder::keep_metrics_up_to(std::uint32_t round) {
+  const auto file = path_ / "metrics.csv";
+  std::istringstream old(fs::exists(file) ? read_file(file) : std::string());
+  std::string kept = metrics_header(), line;
+  std::getline(old, line);
+  while (std::getline(old, line) && !old.eof() && round > 0 &&
+         std::strtoul(line.c_str(), nullptr, 10) <= round)
+    kept += line + '\n';
+  write_file(file, kept);
+}
+
+void RunFolder::append(const MetricsRow& row) {
+  const auto line = metrics_line(row);
+  last_ = row;
+  const bool written = std::fwrite(line.data(), 1, line.size(), metrics_.get()) == line.size() &&
+                       std::fflush(metrics_.get()) == 0;
+  require(written, ErrorKind::io, "cannot write ", (path_ / "metrics.csv").string(), ": ",
+          std::strerror(errno));
+}
+
+void RunFolder::write_checkpoint(Experiment& experiment) {
+  make_folder(checkpoint_file().parent_path());
+  save_npz(checkpoint_file(), experiment.snapshot());
+}
+
+void RunFolder::finish(const Experiment& experiment, TrainStatus status) {
+  if (status == TrainStatus::finished) save_npz(path_ / "model.npz", experiment.model());
+  if (status != TrainStatus::diverged) write_file(path_ / "privacy.json", privacy_json(experiment));
+  write_file(path_ / "summary.json",
+             summary_json(experiment, path_.filename().string(), status, last_));
+}
+
+TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks) {
+  const auto period = experiment.config().run.checkpoint_every;
+  TrainHooks inner = hooks;
+  inner.after_evaluation = [&](const MetricsRow& row) {
+    folder.append(row);
+    hooks.after_evaluation(row);
+  };
+  inner.after_round = [&](const Experiment& now) {
+    if (period > 0 && now.round() % period == 0 && !now.finished())
+      folder.write_checkpoint(experiment);
+    hooks.after_round(now);
+  };
+  const auto status = train(experiment, inner);
+  if (status == TrainStatus::interrupted) folder.write_checkpoint(experiment);
+  folder.finish(experiment, status);
+  return status;
+}
+
+}  // namespace porter

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace porter {
+namespace {
+
+// Measured on one core of a 2.6 GHz server: seconds per sample and touched parameter in matrix
+// products, per sample besides, per agent and coordinate of a round, per sample and parameter of a
+// stochastic gradient.
+constexpr double kProduct = 2e-10, kRow = 5e-8, kUpdate = 2e-8, kGradient = 1e-9;
+constexpr double kFreeSeconds = 2;
+constexpr std::size_t kFewestPoints = 12;
+
+double evaluation_seconds(const RunSize& size) {
+  const auto rows = static_cast<double>(2 * size.train_rows + 2 * size.test_rows);
+  return rows * (size.parameters_per_row * kProduct + kRow);
+}
+
+double training_seconds(const RunSize& size, std::uint32_t rounds) {
+  const double gradient = static_cast<double>(size.batch) * size.parameters_per_row * kGradient;
+  const double update = static_cast<double>(size.dim) * kUpdate;
+  return rounds * static_cast<double>(size.agents) * (gradient + update);
+}
+
+std::vector<std::uint32_t> log_spaced(std::size_t points, std::uint32_t rounds) {
+  std::vector<std::uint32_t> at = {0};
+  const double steps = static_cast<double>(std::max<std::size_t>(points, 3) - 2);
+  for (double i = 0; i <= steps; ++i)
+    at.push_back(static_cast<std::uint32_t>(std::lround(std::exp(std::log(rounds) * i / steps))));
+  return at;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint32_t rounds,
+                                             const RunSize& size) {
+  std::vector<std::uint32_t> at = {0};
+  if (schedule.kind == Schedule::Kind::every) {
+    for (std::uint32_t t = schedule.count; t < rounds; t += schedule.count) {
+      at.push_back(t);
+      if (rounds - t <= schedule.count) break;
+    }
+  } else if (schedule.kind == Schedule::Kind::log) {
+    const double allowed = std::max(kFreeSeconds, training_seconds(size, rounds));
+    const auto affordable =
+        static_cast<std::size_t>(std::min(1e9, allowed / evaluation_seconds(size)));
+    const auto points = std::min<std::size_t>(schedule.count, std::max(kFewestPoints, affordable));
+    at = log_spaced(points, rounds);
+  }
+  at.push_back(rounds);
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  return at;
+}
+
+}  // namespace porter

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an experiment writes into a checkpoint and reads back.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "porter/core/error.hpp"
+#include "porter/run/experiment.hpp"
+
+namespace porter {
+namespace {
+
+NpyArray pack(std::vector<double> values) {
+  const auto size = values.size();
+  return {{size}, std::move(values)};
+}
+
+// A row as the values of its columns, empty cells as NaN; no values if there is no row.
+NpyArray pack(const std::optional<MetricsRow>& row) {
+  std::vector<double> values;
+  if (row)
+    for (const auto& column : metrics_columns())
+      values.push_back(column.get(*row).value_or(std::numeric_limits<double>::quiet_NaN()));
+  return pack(values);
+}
+
+std::optional<MetricsRow> unpack_row(const NpyArray& array) {
+  const auto& columns = metrics_columns();
+  if (array.values.size() != columns.size()) return std::nullopt;
+  MetricsRow row;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    columns[c].set(row,
+                   std::isnan(array.values[c]) ? std::nullopt : std::optional(array.values[c]));
+  return row;
+}
+
+}  // namespace
+
+Npz Experiment::snapshot() {
+  Npz arrays;
+  for (const auto& [name, rows] : algorithm_->state())
+    arrays["state_" + name] = {{rows->agents(), rows->dim()},
+                               {rows->values().begin(), rows->values().end()}};
+  const auto& traffic = algorithm_->traffic();
+  arrays["counters"] = pack(std::vector<double>{
+      static_cast<double>(round_), training_seconds_, evaluation_seconds_, utility_sum_,
+      static_cast<double>(traffic.message_bytes), static_cast<double>(traffic.link_bytes)});
+  arrays["x_best"] = pack(x_best_);
+  arrays["x_out"] = pack(x_out_);
+  arrays["row_previous"] = pack(previous_);
+  arrays["row_best"] = pack(best_);
+  return arrays;
+}
+
+void Experiment::restore(const Npz& snapshot, const std::string& source) {
+  const auto& counters = member(snapshot, "counters", source).values;
+  require(counters.size() == 6 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
+          ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
+          config_.algorithm.rounds);
+  for (const auto& [name, rows] : algorithm_->state()) {
+    const auto& array = member(snapshot, "state_" + name, source);
+    const std::vector<std::size_t> shape = {rows->agents(), rows->dim()};
+    require(array.shape == shape, ErrorKind::io, source, ": the array state_", name, " must be ",
+            shape[0], " x ", shape[1], "; this is the checkpoint of another run");
+    std::copy(array.values.begin(), array.values.end(), rows->values().begin());
+  }
+  round_ = static_cast<std::uint32_t>(counters[0]);
+  training_seconds_ = counters[1];
+  evaluation_seconds_ = counters[2];
+  utility_sum_ = counters[3];
+  algorithm_->traffic() = {.message_bytes = static_cast<std::uint64_t>(counters[4]),
+                           .link_bytes = static_cast<std::uint64_t>(counters[5])};
+  x_best_ = member(snapshot, "x_best", source).values;
+  x_out_ = member(snapshot, "x_out", source).values;
+  previous_ = unpack_row(member(snapshot, "row_previous", source));
+  best_ = unpack_row(member(snapshot, "row_best", source));
+}
+
+}  // namespace porter

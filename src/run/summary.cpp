@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "summary.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "porter/io/file.hpp"
+#include "porter/run/run_folder.hpp"
+#include "porter/version.hpp"
+
+namespace porter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json row_json(const std::optional<MetricsRow>& row) {
+  if (!row) return nullptr;
+  Json json = Json::object();
+  for (const auto& column : metrics_columns()) json[column.name] = or_null(column.get(*row));
+  json["round"] = row->round;
+  return json;
+}
+
+const char* status_name(TrainStatus status) {
+  switch (status) {
+    case TrainStatus::finished:
+      return "finished";
+    case TrainStatus::interrupted:
+      return "interrupted";
+    default:
+      return "diverged";
+  }
+}
+
+}  // namespace
+
+std::string summary_json(const Experiment& experiment, const std::string& name, TrainStatus status,
+                         const std::optional<MetricsRow>& last) {
+  const auto& config = experiment.config();
+  const auto& facts = experiment.facts();
+  const auto& algorithm = config.algorithm;
+  const double rounds_done = std::max(1U, experiment.round());
+  Json json = {
+      {"name", name},
+      {"porter", kVersion},
+      {"status", status_name(status)},
+      {"algorithm", algorithm.name},
+      {"data", facts.data_source},
+      {"split", config.split},
+      {"model", config.model.name},
+      {"agents", facts.agents},
+      {"n", facts.agents},
+      {"m", facts.samples_per_agent},
+      {"d", facts.dim},
+      {"k", or_null(facts.kept)},
+      {"rho", or_null(facts.rho)},
+      {"omega", or_null(facts.omega)},
+      {"alpha", facts.alpha},
+      {"rounds", algorithm.rounds},
+      {"rounds_done", experiment.round()},
+      {"batch", facts.batch},
+      {"step", algorithm.step},
+      {"consensus", algorithm.consensus},
+      {"compressor", algorithm.compressor},
+      {"unbiased", algorithm.unbiased},
+      {"clip", algorithm.clip},
+      {"clip_target", algorithm.clip_target},
+      {"graph", config.network.graph},
+      {"mixing", config.network.mixing},
+      {"sigma", facts.sigma},
+      {"epsilon", nullptr},
+      {"privacy", facts.privacy},
+      {"notes", facts.notes},
+      {"majority_rate", or_null(facts.majority_rate)},
+      {"last", row_json(last)},
+      {"best", row_json(experiment.best())},
+      {"x_out", {{"round", facts.output_round}, {"agent", facts.output_agent}}},
+      {"seconds_per_round", experiment.training_seconds() / rounds_done},
+      {"seconds_training", experiment.training_seconds()},
+      {"seconds_evaluating", experiment.evaluation_seconds()},
+      {"bytes_sent_per_agent",
+       static_cast<double>(experiment.traffic().message_bytes) / static_cast<double>(facts.agents)},
+      {"link_bytes_per_agent",
+       static_cast<double>(experiment.traffic().link_bytes) / static_cast<double>(facts.agents)},
+      {"seed", config.run.seed},
+      {"threads", config.run.threads},
+  };
+  if (find_algorithm(algorithm.name).server) json["shift"] = facts.shift;
+  return json.dump(2) + "\n";
+}
+
+std::string privacy_json(const Experiment& experiment) {
+  const auto& facts = experiment.facts();
+  const auto& config = experiment.config();
+  Json json = {{"guarantee", nullptr},
+               {"statement", facts.privacy},
+               {"noise", facts.sigma > 0 ? "simulated" : "none"},
+               {"sigma", facts.sigma},
+               {"clip", config.algorithm.clip},
+               {"clip_target", config.algorithm.clip_target},
+               {"rounds", config.algorithm.rounds},
+               {"batch", facts.batch},
+               {"m", facts.samples_per_agent}};
+  if (config.privacy && config.privacy->calibration == "paper")
+    json["paper_claim"] = {{"epsilon", config.privacy->epsilon}, {"delta", config.privacy->delta}};
+  return json.dump(2) + "\n";
+}
+
+std::string RunFolder::recorded_status(const std::filesystem::path& path) {
+  const auto file = path / "summary.json";
+  if (!std::filesystem::exists(file)) return {};
+  const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+  return json.is_object() ? json.value("status", "") : "";
+}
+
+}  // namespace porter

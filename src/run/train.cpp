@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "porter/core/error.hpp"
+#include "porter/run/experiment.hpp"
+
+namespace porter {
+namespace {
+
+// False when the run has diverged.
+bool evaluate_if_due(Experiment& experiment, const TrainHooks& hooks) {
+  if (!experiment.evaluation_due()) return true;
+  const MetricsRow row = experiment.evaluate();
+  hooks.after_evaluation(row);
+  return std::isfinite(row.loss) && std::isfinite(row.grad_norm_sq);
+}
+
+}  // namespace
+
+TrainStatus train(Experiment& experiment, const TrainHooks& hooks) {
+  // A restored run was stopped after the evaluation of its round.
+  if (experiment.round() == 0 && !evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
+  while (!experiment.finished()) {
+    if (hooks.stop_requested()) return TrainStatus::interrupted;
+    try {
+      experiment.step();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::numeric) return TrainStatus::diverged;
+      throw;
+    }
+    if (!evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
+    hooks.after_round(experiment);
+  }
+  return TrainStatus::finished;
+}
+
+}  // namespace porter
