@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edge_list.hpp"
+
+#include <map>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "topologies.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\f\v";
+
+// Cuts the first word off `rest`; empty when there is none.
+std::string_view next_word(std::string_view& rest) {
+  const auto begin = rest.find_first_not_of(kSpace);
+  rest.remove_prefix(std::min(begin, rest.size()));
+  const auto word = rest.substr(0, rest.find_first_of(kSpace));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+// The edge on a line, or nothing if the line is empty or a comment.
+std::optional<Graph::Edge> decode_line(std::string_view line, const std::string& where,
+                                       std::size_t nodes) {
+  auto rest = line.substr(0, line.find('#'));
+  const auto first = next_word(rest), second = next_word(rest), third = next_word(rest);
+  if (first.empty()) return std::nullopt;
+  const auto i = parse_number<std::uint64_t>(first), j = parse_number<std::uint64_t>(second);
+  require(i && j && third.empty(), ErrorKind::io, where,
+          ": expected two node numbers such as '0 3', found '", line.substr(0, 80), "'");
+  require(*i < nodes && *j < nodes, ErrorKind::usage, where, ": edge ", *i, " ", *j, ", but with ",
+          nodes, " agents the nodes are 0 to ", nodes - 1);
+  require(*i != *j, ErrorKind::usage, where, ": edge ", *i, " ", *j,
+          ": a node has no edge to itself");
+  return Graph::Edge(std::min(*i, *j), std::max(*i, *j));
+}
+
+}  // namespace
+
+std::vector<Graph::Edge> decode_edges(std::string_view text, const std::string& name,
+                                      std::size_t nodes) {
+  std::map<Graph::Edge, std::size_t> lines;  // of each edge seen
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto where = concat(name, ":", ++number);
+    const auto edge = decode_line(line, where, nodes);
+    if (!edge) continue;
+    const auto [seen, is_new] = lines.emplace(*edge, number);
+    require(is_new, ErrorKind::usage, where, ": edge ", edge->first, " ", edge->second,
+            " is already on line ", seen->second);
+  }
+  std::vector<Graph::Edge> edges;
+  for (const auto& [edge, line] : lines) edges.push_back(edge);
+  return edges;
+}
+
+Graph make_from_file(const GraphRequest& request) {
+  const std::string name(request.spec.argument.value_or(""));
+  require(!name.empty(), ErrorKind::usage, "graph '", request.spec.text,
+          "': expected a file name, as in file:edges.txt");
+  auto edges = decode_edges(read_file(name), name, request.nodes);
+  try {
+    return {request.nodes, std::move(edges)};
+  } catch (const Error& error) {
+    fail(error.kind(), name, ": ", error.what());
+  }
+}
+
+}  // namespace porter

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+#include "mixing_rules.hpp"
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+enum class Argument { none, required };
+
+struct Rule {
+  std::string_view name, example;
+  Argument argument;
+  Mixing (*make)(const Graph&, const Spec&);
+  std::string_view help;
+};
+
+constexpr Rule kRules[] = {
+    {"fdla", "fdla", Argument::none, mix_fdla,
+     "the fastest symmetric W on the graph, with a certified lower bound"},
+    {"best-constant", "best-constant", Argument::none, mix_best_constant,
+     "the fastest W with one weight for all edges"},
+    {"metropolis", "metropolis", Argument::none, mix_metropolis,
+     "1 / (1 + larger degree of the edge); needs no global knowledge"},
+    {"max-degree", "max-degree", Argument::none, mix_max_degree,
+     "1 / (1 + largest degree) on every edge"},
+    {"lazy", "lazy", Argument::none, mix_lazy, "(I + metropolis) / 2; no negative eigenvalues"},
+    {"average", "average", Argument::none, mix_average, "1/n everywhere; complete graph only"},
+    {"file", "file:W.npy", Argument::required, mix_from_file,
+     "a matrix of your own, checked against the graph"},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const auto& rule : kRules) names += (names.empty() ? "" : ", ") + std::string(rule.name);
+  return names;
+}
+
+}  // namespace
+
+Mixing make_mixing(std::string_view text, const Graph& graph) {
+  const auto spec = split_spec(text);
+  const auto* rule = std::find_if(std::begin(kRules), std::end(kRules),
+                                  [&](const Rule& r) { return r.name == spec.name; });
+  require(rule != std::end(kRules), ErrorKind::usage, "unknown mixing '", text,
+          "', expected one of: ", known_names());
+  require(rule->argument != Argument::none || !spec.argument, ErrorKind::usage, "mixing '", text,
+          "': ", spec.name, " takes no argument");
+  require(rule->argument != Argument::required || (spec.argument && !spec.argument->empty()),
+          ErrorKind::usage, "mixing '", text, "': an argument is missing, as in ", rule->example);
+  return rule->make(graph, spec);
+}
+
+double mixing_rate(std::size_t nodes, std::span<const double> weights) {
+  assert(weights.size() == nodes * nodes);
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto n = static_cast<Eigen::Index>(nodes);
+  Matrix gap = Eigen::Map<const Matrix>(weights.data(), n, n);
+  gap.array() -= 1.0 / static_cast<double>(nodes);
+  if (gap == gap.transpose()) {  // singular values are the absolute eigenvalues, found faster
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gap, Eigen::EigenvaluesOnly);
+    return eigen.eigenvalues().cwiseAbs().maxCoeff();
+  }
+  return Eigen::BDCSVD<Matrix>(gap).singularValues()[0];
+}
+
+std::vector<MixingInfo> mixing_table() {
+  std::vector<MixingInfo> table;
+  for (const auto& r : kRules)
+    table.push_back({std::string(r.name), std::string(r.example), std::string(r.help)});
+  return table;
+}
+
+}  // namespace porter

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "porter/graph/graph.hpp"
+#include "spec.hpp"
+
+namespace porter {
+
+/// What a topology is built from. `nodes` >= 1.
+struct GraphRequest {
+  Spec spec;
+  std::size_t nodes;
+  std::uint64_t seed;
+};
+
+// One function per topology; the table in graph_registry.cpp lists them.
+Graph make_ring(const GraphRequest& request);
+Graph make_path(const GraphRequest& request);
+Graph make_star(const GraphRequest& request);
+Graph make_complete(const GraphRequest& request);
+Graph make_grid(const GraphRequest& request);
+Graph make_torus(const GraphRequest& request);
+Graph make_hypercube(const GraphRequest& request);
+Graph make_exponential(const GraphRequest& request);
+Graph make_barbell(const GraphRequest& request);
+Graph make_erdos_renyi(const GraphRequest& request);
+Graph make_regular(const GraphRequest& request);
+Graph make_geometric(const GraphRequest& request);
+Graph make_from_file(const GraphRequest& request);
+
+/// Rows and columns of a grid.
+struct GridShape {
+  std::size_t rows, columns;
+};
+std::vector<Graph::Edge> grid_edges(GridShape shape);
+std::vector<Graph::Edge> torus_edges(GridShape shape);
+std::vector<Graph::Edge> hypercube_edges(std::size_t nodes);
+
+/// The shape of `graph` if its nodes are those of a grid (or torus), row by row, with at least two
+/// rows and columns.
+std::optional<GridShape> grid_shape(const Graph& graph);
+std::optional<GridShape> torus_shape(const Graph& graph);
+
+}  // namespace porter
