@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace porter {
+
+/// A file of a known data set.
+struct KnownFile {
+  std::string name;               ///< below a data folder, as fetched, e.g. "mnist/x.gz" or "a9a"
+  std::vector<std::string> urls;  ///< its home and mirrors, in the order to try
+  std::string sha256;             ///< of its content, see content_sha256
+  bool text = false;              ///< whether the content is text
+};
+
+/// A data set that has a name.
+struct KnownData {
+  std::string name, what;
+  std::size_t train_rows = 0, test_rows = 0;  ///< test_rows = 0: it has no test set
+  std::size_t features = 0, classes = 0;      ///< without the bias column
+  std::vector<KnownFile> files;               ///< train then test; empty: built in
+  std::string licence, citation;
+};
+
+const std::vector<KnownData>& known_data();
+/// Error{usage} listing the known names.
+const KnownData& known_data(std::string_view name);
+
+/// Where files are looked for, in this order.
+struct DataFolders {
+  std::optional<std::filesystem::path> given;  ///< $PORTER_DATA
+  std::optional<std::filesystem::path> cache;  ///< what fetch fills and generators may keep
+};
+/// From the environment: $PORTER_DATA, and ($XDG_CACHE_HOME or $HOME/.cache)/porter/data.
+DataFolders data_folders();
+
+/// The file, packed (.gz) or not, with its sub-folder or without; nothing if it is in no folder.
+std::optional<std::filesystem::path> find_data_file(const KnownFile& file,
+                                                    const DataFolders& folders);
+
+/// "PORTER_DATA (unset) or /home/ann/.cache/porter/data", for messages.
+std::string describe(const DataFolders& folders);
+
+}  // namespace porter

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The IDX format of the MNIST database: a big-endian header (magic number, extents), then bytes.
+#include <array>
+#include <initializer_list>
+
+#include "porter/core/error.hpp"
+#include "table.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint32_t kImageMagic = 2051, kLabelMagic = 2049;
+
+std::size_t big_endian(std::string_view bytes, std::size_t at) {
+  std::size_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+void check_header(std::string_view bytes, const std::string& name, std::uint32_t magic,
+                  std::size_t header_size, std::string_view what) {
+  require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
+  require(bytes.size() >= 4 && big_endian(bytes, 0) == magic, ErrorKind::io, name,
+          ", offset 0: expected the IDX magic number ", magic, " (", what, "), found ",
+          bytes.size() >= 4 ? std::to_string(big_endian(bytes, 0)) : "fewer than 4 bytes");
+  require(bytes.size() >= header_size, ErrorKind::io, name, ": truncated: expected a header of ",
+          header_size, " bytes, found ", bytes.size());
+}
+
+void check_body(std::string_view bytes, const std::string& name, std::size_t header_size,
+                std::initializer_list<std::size_t> extents) {
+  std::size_t expected = 1;
+  const auto found = bytes.size() - header_size;
+  for (const auto extent : extents) {
+    require(extent > 0, ErrorKind::io, name, ": the IDX header has an extent of 0");
+    require(expected <= found / extent, ErrorKind::io, name,
+            ": truncated: the IDX header announces more than the ", found, " bytes that follow");
+    expected *= extent;
+  }
+  require(expected == found, ErrorKind::io, name, ", offset ", header_size, ": expected ", expected,
+          " bytes as the IDX header announces, found ", found);
+}
+
+}  // namespace
+
+IdxImages decode_idx_images(std::string_view bytes, const std::string& name) {
+  constexpr std::size_t kHeader = 16;
+  check_header(bytes, name, kImageMagic, kHeader, "images of unsigned bytes");
+  const auto count = big_endian(bytes, 4), height = big_endian(bytes, 8),
+             width = big_endian(bytes, 12);
+  check_body(bytes, name, kHeader, {count, height, width});
+  require(height * width <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
+          " pixels an image, found ", height * width);
+  return {.count = count, .features = height * width, .pixels = bytes.substr(kHeader)};
+}
+
+std::string_view decode_idx_labels(std::string_view bytes, const std::string& name) {
+  constexpr std::size_t kHeader = 8;
+  check_header(bytes, name, kLabelMagic, kHeader, "labels of unsigned bytes");
+  check_body(bytes, name, kHeader, {big_endian(bytes, 4)});
+  return bytes.substr(kHeader);
+}
+
+Table decode_idx(std::string_view image_bytes, const std::string& image_name,
+                 std::string_view label_bytes, const std::string& label_name) {
+  const auto images = decode_idx_images(image_bytes, image_name);
+  const auto labels = decode_idx_labels(label_bytes, label_name);
+  require(images.count == labels.size(), ErrorKind::io, label_name, ": expected ", images.count,
+          " labels, one for each image of ", image_name, ", found ", labels.size());
+  std::array<float, 256> scaled;
+  for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(i) / 255.0F;
+
+  Table table{.name = label_name, .data = {}, .labels = {}, .lines = {}};
+  table.data.features = images.features;
+  table.data.values.reserve(images.pixels.size());
+  for (const char pixel : images.pixels)
+    table.data.values.push_back(scaled[static_cast<unsigned char>(pixel)]);
+  for (const char label : labels) table.labels.push_back(static_cast<unsigned char>(label));
+  return table;
+}
+
+}  // namespace porter

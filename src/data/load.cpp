@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/data/load.hpp"
+
+#include <utility>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "prepare.hpp"
+#include "sources.hpp"
+
+namespace porter {
+namespace {
+
+bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
+
+Table read_table(const std::string& path, std::size_t features) {
+  const auto bytes = read_file(path);
+  if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path);
+  if (is_csv(path)) return decode_csv(bytes, path);
+  require(!bytes.starts_with(std::string_view("\0\0\x08", 3)), ErrorKind::usage, path,
+          ": expected libsvm text, csv or npz, found an IDX file; give it as train_images, "
+          "train_labels, test_images or test_labels");
+  return decode_libsvm(bytes, path, features);
+}
+
+Table read_idx(const std::string& images, const std::string& labels) {
+  return decode_idx(read_file(images), images, read_file(labels), labels);
+}
+
+void check_same_features(const TablePair& tables) {
+  if (!tables.test) return;
+  require(tables.test->data.features == tables.train.data.features, ErrorKind::io,
+          tables.test->name, ": expected ", tables.train.data.features, " features as in ",
+          tables.train.name, ", found ", tables.test->data.features);
+}
+
+TablePair read_given(const DataOptions& options) {
+  TablePair tables;
+  tables.source = "file " + options.train;
+  tables.train = read_table(options.train, options.features);
+  if (!options.test.empty()) {
+    tables.source += ", test " + options.test;
+    tables.test = read_table(options.test, tables.train.data.features);
+  }
+  return tables;
+}
+
+TablePair read_given_idx(const DataOptions& options) {
+  require(!options.train_images.empty() && !options.train_labels.empty(), ErrorKind::usage,
+          "data: expected train_images and train_labels together, found only one of them");
+  require(options.test_images.empty() == options.test_labels.empty(), ErrorKind::usage,
+          "data: expected test_images and test_labels together, found only one of them");
+  TablePair tables;
+  tables.source = "files " + options.train_images + ", " + options.train_labels;
+  tables.train = read_idx(options.train_images, options.train_labels);
+  if (!options.test_images.empty()) {
+    tables.source += ", test " + options.test_images + ", " + options.test_labels;
+    tables.test = read_idx(options.test_images, options.test_labels);
+  }
+  return tables;
+}
+
+std::vector<std::string> find_all(const KnownData& data, const DataFolders& folders) {
+  std::vector<std::string> paths;
+  std::string expected;
+  for (const auto& file : data.files) {
+    if (const auto path = find_data_file(file, folders)) paths.push_back(path->string());
+    expected += (expected.empty() ? "" : ", ") + file.name;
+  }
+  require(paths.size() == data.files.size(), ErrorKind::io, "data set ", data.name,
+          ": expected the files ", expected, " (.gz or unpacked) in ", describe(folders),
+          "; found ", paths.size(), " of ", data.files.size(),
+          ". To download them: porter data fetch ", data.name);
+  return paths;
+}
+
+TablePair read_known(const KnownData& data, const DataFolders& folders) {
+  const auto paths = find_all(data, folders);
+  TablePair tables;
+  const auto folder = std::filesystem::path(paths.front()).parent_path();
+  tables.source = data.name + " (" + data.what + ") from " + folder.string();
+  if (paths.size() == 4) {
+    tables.train = read_idx(paths[0], paths[1]);
+    tables.test = read_idx(paths[2], paths[3]);
+  } else {
+    tables.train = read_table(paths[0], data.features);
+    if (paths.size() == 2) tables.test = read_table(paths[1], data.features);
+  }
+  return tables;
+}
+
+TablePair read_named(const DataOptions& options, const DataFolders& folders) {
+  require(options.test.empty() && options.test_images.empty() && options.test_labels.empty(),
+          ErrorKind::usage,
+          "data.test: given without train; a named data set has its own test set");
+  const auto& known = known_data(options.name);
+  if (known.name == "synthetic") return synthetic_tables();
+  if (known.name == "synthetic-digits") return digit_tables(folders.cache);
+  return read_known(known, folders);
+}
+
+}  // namespace
+
+DataPair load_data_from(const DataOptions& options, const DataFolders& folders) {
+  const bool idx = !options.train_images.empty() || !options.train_labels.empty();
+  require(!idx || options.train.empty(), ErrorKind::usage,
+          "data: expected either train or train_images and train_labels, found both");
+  auto tables = idx                      ? read_given_idx(options)
+                : !options.train.empty() ? read_given(options)
+                                         : read_named(options, folders);
+  check_same_features(tables);
+  auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression);
+  pair.source = std::move(tables.source);
+  scale_and_add_bias(pair, options.scale, options.bias);
+  return pair;
+}
+
+DataPair load_data(const DataOptions& options) { return load_data_from(options, data_folders()); }
+
+}  // namespace porter

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What load_data does to the tables it has read.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "porter/data/dataset.hpp"
+#include "table.hpp"
+
+namespace porter {
+
+/// Classes: the distinct labels of `train` in ascending order become 0, 1, ...; a label of `test`
+/// that is not among them is Error{io} naming its place. Regression: the labels as they are.
+DataPair label_tables(Table train, std::optional<Table> test, bool regression);
+
+/// Scales both sets by what is measured on the training set and appends the column of ones:
+///   none      x
+///   spectral  x / (|X|_2 / (2 sqrt(N))), X the N training rows with the column of ones if there is
+///             one; that column is divided too
+///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
+///   unit      x / |x|_2 row by row; a zero row stays
+void scale_and_add_bias(DataPair& data, std::string_view scale, bool bias);
+
+/// |X|_2, the largest singular value, by power iteration from a fixed start.
+double spectral_norm(const Dataset& data);
+
+void append_ones(Dataset& data);
+
+}  // namespace porter

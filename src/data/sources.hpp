@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where load_data gets its tables from.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "porter/core/thread_pool.hpp"
+#include "porter/data/catalog.hpp"
+#include "porter/data/load.hpp"
+#include "table.hpp"
+
+namespace porter {
+
+struct TablePair {
+  Table train;
+  std::optional<Table> test;
+  std::string source;
+};
+
+/// load_data with the folders given instead of taken from the environment.
+DataPair load_data_from(const DataOptions& options, const DataFolders& folders);
+
+/// Binary features in groups with a planted signal; the content is fixed.
+TablePair synthetic_tables();
+
+/// Images of digits as IDX stores them: one label and 784 pixels, a byte each.
+struct Digits {
+  std::string labels, pixels;
+};
+/// Digits `first` ... `first + count - 1` of the endless sequence; the threads do not matter.
+Digits draw_digits(std::size_t first, std::size_t count, ThreadPool& pool);
+
+/// The built-in digits, read from `cache` if they are there and whole; else drawn, and kept there
+/// if it can be written.
+TablePair digit_tables(const std::optional<std::filesystem::path>& cache);
+
+/// The cache file's content, and back; nothing if the bytes are not exactly what encoding digits of
+/// this number and this version gives.
+std::string encode_digits(const Digits& digits);
+std::optional<Digits> decode_digits(std::string_view bytes, std::size_t count);
+
+}  // namespace porter

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table.hpp"
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+
+std::string Table::place(std::size_t row) const {
+  return lines.empty() ? concat(name, ", row ", row) : concat(name, ", line ", lines[row]);
+}
+
+}  // namespace porter

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "porter/data/dataset.hpp"
+
+namespace porter {
+
+/// What a decoder makes of one file: features as in Dataset (its labels and classes still empty),
+/// and the labels as the file has them.
+struct Table {
+  std::string name;  ///< what errors call the file
+  Dataset data;
+  std::vector<double> labels;
+  std::vector<std::size_t> lines;  ///< text files: the line of each row, from 1
+
+  std::size_t rows() const { return labels.size(); }
+  /// "file, line 7" or, for binary files, "file, row 6" (rows count from 0).
+  std::string place(std::size_t row) const;
+};
+
+/// The decoders below take any bytes: they return a valid table with at least one row and only
+/// finite numbers, or throw Error{io} that names the place, what was expected and what was found.
+/// What they allocate is bounded by a multiple of the bytes they are given.
+
+/// Lines `label index:value index:value ...`, indices from 1 and ascending, `#` comments.
+/// `features` = 0: as many as the largest index; else a larger index is an error.
+Table decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features);
+
+/// Comma-separated numbers, the label in the last column. The first line is a header if none of
+/// its fields is a number.
+Table decode_csv(std::string_view bytes, const std::string& name);
+
+/// A .npz archive with `X` (rows x features) and `y` (rows).
+Table decode_npz_table(std::string_view bytes, const std::string& name);
+
+/// IDX files of unsigned bytes: images (magic 2051) become features in [0, 1], labels (magic 2049)
+/// numbers 0 to 255.
+struct IdxImages {
+  std::size_t count = 0, features = 0;
+  std::string_view pixels;  ///< a view into the decoded bytes
+};
+IdxImages decode_idx_images(std::string_view bytes, const std::string& name);
+std::string_view decode_idx_labels(std::string_view bytes, const std::string& name);
+Table decode_idx(std::string_view image_bytes, const std::string& image_name,
+                 std::string_view label_bytes, const std::string& label_name);
+
+/// More features than this in a file is taken for damage.
+inline constexpr std::size_t kMaxFeatures = std::size_t{1} << 28;
+
+}  // namespace porter

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the readers of text files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace porter {
+
+inline constexpr std::string_view kBlanks = " \t\r\v\f";
+
+/// Walks the lines of a text; a last line without an end counts.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : rest_(text) {}
+  /// The next line without its end, or nothing.
+  std::optional<std::string_view> next();
+  /// Of the line last returned, from 1.
+  std::size_t number() const { return number_; }
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;
+};
+
+std::string_view trim(std::string_view text);
+
+/// The whole text as a number, a leading plus allowed; nothing if it is not one. May be nan or inf.
+std::optional<double> parse_number(std::string_view text);
+
+/// The text for an error message: in quotes, cut if long, unprintable bytes as \xNN.
+std::string quoted(std::string_view text);
+
+/// Whether single precision can hold it: false for nan, inf and what is too large.
+bool fits_float(double value);
+[[noreturn]] void fail_number(std::string_view text, std::string_view what,
+                              const std::string& place);
+
+/// As parse_number, but a text that is no number, or one that single precision cannot hold, is
+/// Error{io} "PLACE: expected a finite number as WHAT, found 'TEXT'". `place` is
+/// called only then: this runs once per number of a file.
+template <class Place>
+double require_number(std::string_view text, std::string_view what, const Place& place) {
+  const auto value = parse_number(text);
+  if (!value || !fits_float(*value)) fail_number(text, what, place());
+  return *value;
+}
+
+}  // namespace porter
