@@ -14,8 +14,8 @@
 
 namespace porter {
 
-/// C(x) as it comes off the wire: all `values` if `indices` is empty and the operator is dense,
-/// else values[i] at position indices[i], positions strictly ascending, zero elsewhere.
+/// C(x) as it comes off the wire. Dense: `values` has all d entries and `indices` is empty. Sparse:
+/// values[i] stands at position indices[i], positions strictly ascending, zero elsewhere.
 struct Decoded {
   bool dense = false;
   std::vector<std::uint32_t> indices;
@@ -33,17 +33,19 @@ class Compressor {
   virtual ~Compressor() = default;
 
   /// Replaces `payload` by C(x) as the exact bytes to send, a checksum included: what we count as
-  /// communicated is what travels. Error{numeric} if x is not finite.
+  /// communicated is what travels. x has 1 to 2^32 - 1 entries. Error{numeric} if an entry is not
+  /// finite or C(x) leaves the range of float.
   void encode(std::span<const float> x, RngStream rng, Payload& payload) const;
 
   /// Replaces `out` by the C(x) of a vector of length `dim`. The bytes may come from a stranger:
-  /// Error{protocol} if they are truncated, altered, or not finite. `rng` is the stream that the
-  /// sender encoded with.
+  /// Error{protocol} if they are truncated, altered, or not finite, and `out` is then unspecified.
+  /// `rng` is the stream that the sender encoded with. The sender decodes its own payload too, so
+  /// both ends hold the same bits.
   void decode(std::span<const std::byte> payload, std::size_t dim, RngStream rng,
               Decoded& out) const;
 
-  /// The rho in (0, 1] promised for vectors of length `dim`, or nothing where C is no contraction
-  /// (an operator scaled up to be unbiased); the contract test holds us to it.
+  /// The rho in (0, 1] promised for vectors of length `dim` >= 1, or nothing where C is no
+  /// contraction (an operator scaled up to be unbiased); the contract test holds us to it.
   virtual std::optional<double> rho(std::size_t dim) const = 0;
   /// The omega >= 0 promised for vectors of length `dim`, or nothing where C is biased.
   virtual std::optional<double> omega(std::size_t dim) const = 0;
@@ -56,15 +58,17 @@ class Compressor {
                            Decoded& out) const = 0;
 };
 
-/// Builds from text such as "top_k:0.05", "random_k:k=12", "qsgd:4", "identity". `unbiased` scales
-/// random_k and bernoulli by d/k. Error{usage} names the spec, what was expected, and the known
-/// compressors.
+/// Builds from text such as "top_k:0.05", "random_k:k=12", "qsgd:4", "identity". `unbiased` asks
+/// for E C(x) = x: it scales random_k and bernoulli by d/k, changes nothing where that holds
+/// already, and is an error for top_k, gsgd and sign. Error{usage} names the spec, what was
+/// expected, and the known compressors.
 std::unique_ptr<const Compressor> make_compressor(std::string_view spec, bool unbiased = false);
 
 /// A row of the table that --help, the docs and the contract tests walk.
 struct CompressorInfo {
   std::string name;
   std::string example;  ///< a valid spec
+  std::string grammar;  ///< the specs it accepts, e.g. "qsgd:BITS"
   std::string help;     ///< one line
 };
 std::vector<CompressorInfo> compressor_table();
