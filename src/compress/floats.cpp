@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "floats.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "porter/core/error.hpp"
@@ -29,7 +29,7 @@ void put_entries(std::span<const float> x, std::span<const std::uint32_t> indice
 void get_floats(ByteReader& body, std::size_t count, std::vector<float>& out) {
   const auto bytes = body.take(count * sizeof(float));
   out.resize(count);
-  std::memcpy(out.data(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(out)).begin());
   for (std::size_t i = 0; i < count; ++i)
     require(std::isfinite(out[i]), ErrorKind::protocol, "value ", i, " of ", count,
             " in a compressed vector is ", out[i], ", expected a finite number");
