@@ -5,4 +5,9 @@
 
 // One function per sub-command, in the file of its name. It declares the options and registers the
 // action as the sub-command's callback; actions report failure by throwing porter::Error.
-namespace porter::cli {}  // namespace porter::cli
+namespace porter::cli {
+
+void add_compare_command(CLI::App& app);
+void add_report_command(CLI::App& app);
+
+}  // namespace porter::cli

@@ -17,6 +17,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
+  porter::cli::add_compare_command(app);
+  porter::cli::add_report_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "porter/report/trace.hpp"
+
+namespace porter {
+
+/// One self-contained HTML page over the runs: no other file, no network. Everything that comes
+/// from the run folders is escaped, so a folder from a stranger can do no harm. `intro` is a
+/// paragraph of plain text and may be empty. The same runs give the same bytes.
+std::string html_report(const std::string& title, const std::string& intro,
+                        std::span<const Trace> traces);
+
+}  // namespace porter

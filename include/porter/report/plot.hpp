@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace porter {
+
+/// A line of a plot. Non-finite points are gaps.
+struct Series {
+  std::string name;
+  std::vector<double> x = {}, y = {};
+  /// A shaded band beside the line: empty, or as long as x.
+  std::vector<double> band_low = {}, band_high = {};
+  std::size_t style = 0;   ///< picks colour and dashes
+  bool companion = false;  ///< thin and dotted: goes with the main line of the same style
+  bool diverged = false;   ///< does not stretch the axes; a cross marks where it was last seen
+};
+
+struct Axis {
+  std::string title;      ///< with the unit, if there is one
+  bool log = false;       ///< how it is shown first
+  bool offer_log = true;  ///< whether the reader may switch
+};
+
+/// A dashed horizontal line.
+struct ReferenceLine {
+  std::string label;
+  double y = 0;
+};
+
+struct Plot {
+  std::string title, help;  ///< `help`: a line on how to read it
+  Axis x, y;
+  std::vector<Series> series = {};
+  std::vector<ReferenceLine> references = {};
+};
+
+/// Which axes are logarithmic in a rendering.
+struct LogAxes {
+  bool x = false, y = false;
+  friend bool operator==(const LogAxes&, const LogAxes&) = default;
+};
+
+/// The points of a series that are worth drawing: of those in one pixel column, the first, the
+/// last and the extremes. Indices ascend.
+using DrawnPoints = std::vector<std::vector<std::size_t>>;
+
+struct Drawing {
+  std::string svg;
+  std::string note;    ///< what is not shown and why; empty: everything is
+  DrawnPoints points;  ///< per series
+};
+
+/// Draws an <svg> element that takes its colours from the page's style sheet.
+Drawing draw(const Plot& plot, LogAxes log);
+
+/// An HTML <figure>: title, legend, the drawing and, where the axes offer it, switches between
+/// linear and logarithmic that work without scripts. `id` must be unique on the page.
+std::string figure_html(const Plot& plot, const std::string& id);
+
+}  // namespace porter

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "porter/report/trace.hpp"
+
+namespace porter {
+
+enum class Better { neither, lower, higher };
+
+struct TableColumn {
+  std::string key;    ///< for machines
+  std::string title;  ///< for people
+  Better better = Better::neither;
+  bool is_text = false;  ///< left-aligned
+};
+
+struct TableCell {
+  std::string text = "–";       ///< for people
+  std::optional<double> value;  ///< for machines; text columns have none
+  bool best = false;
+};
+
+/// A table that people and machines read. In what people read, the best cells of a column are
+/// marked and columns without any content are left out.
+struct Table {
+  std::vector<TableColumn> columns;
+  std::vector<std::vector<TableCell>> rows;
+
+  std::string to_text() const;
+  std::string to_markdown() const;
+  std::string to_html() const;
+  std::string to_csv() const;
+  /// An array of objects; absent and non-finite values are null.
+  std::string to_json() const;
+};
+
+/// One row per run with the figures of its last evaluation. Runs that diverged are never best.
+Table compare_runs(std::span<const Trace> traces);
+
+/// What a reader must know beside the table, a sentence each: runs that did not finish, the
+/// majority class, utility and loss that disagree.
+std::vector<std::string> compare_notes(std::span<const Trace> traces);
+
+/// What one statement about privacy covers.
+struct PrivacyStatement {
+  std::string text;
+  std::vector<std::string> runs;
+  bool guaranteed = false;  ///< false also when in doubt: it only decides how loudly to warn
+};
+
+/// The runs grouped by what they say about privacy, in order of first appearance.
+std::vector<PrivacyStatement> privacy_statements(std::span<const Trace> traces);
+
+}  // namespace porter

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace porter {
+
+/// The content of metrics.csv, by column. A cell that is empty in the file (no test set, no
+/// epsilon) is nullopt; "nan" and "inf" are values, because a run that diverged writes them.
+struct Metrics {
+  using Column = std::vector<std::optional<double>>;
+  std::vector<std::string> names;  ///< as in the header line
+  std::vector<Column> columns;     ///< one per name, all of the same length
+
+  std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
+  /// nullptr when there is no such column.
+  const Column* find(std::string_view name) const;
+};
+
+/// Reads a header line and rows of numbers. Strict: every row has one cell per name, every line
+/// ends, `round` is there and grows. Error{io} names `name` and the line.
+Metrics parse_metrics(std::string_view text, const std::string& name);
+
+/// A run folder, read into memory. Only metrics.csv must be there.
+struct Trace {
+  std::filesystem::path folder;
+  std::string name;     ///< "name" of summary.json, else the folder's own
+  std::string status;   ///< finished | diverged | interrupted; "unfinished" without summary.json
+  std::string privacy;  ///< what is guaranteed, in one line; empty: the run does not say
+  std::optional<std::pair<double, double>> epsilon;  ///< lower and upper bound
+  std::map<std::string, std::string> facts;  ///< text and numbers of summary.json; null is left out
+  Metrics metrics;
+  std::string config;     ///< config.toml as it is; empty if absent
+  std::string graph_svg;  ///< graph.svg as it is, not to be trusted; empty if absent
+
+  bool diverged() const { return status == "diverged"; }
+  /// The fact `key` as a number, if it is there and is one.
+  std::optional<double> number(const std::string& key) const;
+  /// The cell of `column` in the last row, if there is one.
+  std::optional<double> last(std::string_view column) const;
+};
+
+Trace load_trace(const std::filesystem::path& folder);
+
+/// The runs of several folders, in the order given. A folder that is not itself a run stands for
+/// the run folders inside it, by name. Runs of one name are told apart by their folders.
+/// Error{io} if a folder is missing or holds no run.
+std::vector<Trace> load_traces(std::span<const std::filesystem::path> folders);
+
+}  // namespace porter

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "porter/report/plot.hpp"
+#include "series_style.hpp"
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+std::vector<bool> choices(const Axis& axis) {
+  return axis.offer_log ? std::vector<bool>{false, true} : std::vector<bool>{axis.log};
+}
+
+// The style sheet shows the one view that fits the two boxes. An axis without a choice has its box
+// too, hidden, so that the same rules serve.
+std::string log_switch(const Axis& axis, const char* name, const std::string& id) {
+  const auto box = fmt::format("<input type=\"checkbox\" class=\"log-{}\" id=\"{}-{}\"{}{}/>", name,
+                               id, name, axis.log ? " checked=\"checked\"" : "",
+                               axis.offer_log ? "" : " hidden=\"hidden\"");
+  return box + (axis.offer_log
+                    ? fmt::format("<label for=\"{}-{}\">log {}</label>\n", id, name, name)
+                    : "\n");
+}
+
+std::string legend(const Plot& plot) {
+  std::string out = "<p class=\"legend\">";
+  for (const auto& series : plot.series)
+    if (!series.companion)
+      out += fmt::format(
+          "<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path class=\"line {}\" "
+          "d=\"M1 4H29\"/></svg>{}</span> ",
+          style_classes(series), escape_html(series.name));
+  return out + "</p>\n";
+}
+
+// Text as a JSON string that cannot end the <script> element around it.
+std::string json_text(const std::string& text) {
+  using nlohmann::json;
+  std::string out;
+  for (const char c : json(text).dump(-1, ' ', false, json::error_handler_t::replace))
+    out += c == '<' ? "\\u003c" : std::string(1, c);
+  return out;
+}
+
+std::string numbers(const std::vector<double>& values, const std::vector<std::size_t>& picked) {
+  std::string out;
+  for (const auto i : picked) out += fmt::format("{}{:.6g}", out.empty() ? "" : ",", values[i]);
+  return out;
+}
+
+// The drawn points, for the read-out under the pointer.
+std::string point_data(const Plot& plot, const DrawnPoints& points) {
+  std::string out;
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    const auto& series = plot.series[s];
+    out += fmt::format("{}{{\"name\":{},\"x\":[{}],\"y\":[{}]}}", out.empty() ? "" : ",",
+                       json_text(series.name), numbers(series.x, points[s]),
+                       numbers(series.y, points[s]));
+  }
+  return fmt::format(
+      "<script type=\"application/json\">{{\"x\":{},\"y\":{},\"series\":[{}]}}</script>\n",
+      json_text(plot.x.title), json_text(plot.y.title), out);
+}
+
+}  // namespace
+
+std::string figure_html(const Plot& plot, const std::string& id) {
+  std::string views, data;
+  for (const bool x : choices(plot.x))
+    for (const bool y : choices(plot.y)) {
+      const auto drawing = draw(plot, {x, y});
+      const auto note = drawing.note.empty()
+                            ? ""
+                            : fmt::format("<p class=\"note\">{}</p>\n", escape_html(drawing.note));
+      views += fmt::format("<div class=\"view {} {}\">\n{}{}</div>\n", x ? "x-log" : "x-linear",
+                           y ? "y-log" : "y-linear", drawing.svg, note);
+      if (LogAxes{x, y} == LogAxes{plot.x.log, plot.y.log}) data = point_data(plot, drawing.points);
+    }
+  return fmt::format(
+      "<figure class=\"plot\" id=\"{}\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}"
+      "{}{}{}{}</figure>\n",
+      id, escape_html(plot.title), escape_html(plot.help), legend(plot),
+      log_switch(plot.x, "x", id), log_switch(plot.y, "y", id), views, data);
+}
+
+}  // namespace porter

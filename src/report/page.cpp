@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "page_plots.hpp"
+#include "page_style.hpp"
+#include "porter/report/plot.hpp"
+#include "porter/report/table.hpp"
+#include "porter/version.hpp"
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+struct FactLabel {
+  const char* key;
+  const char* label;
+};
+
+constexpr std::array kFacts = {
+    FactLabel{"algorithm", "algorithm"},
+    FactLabel{"data", "data"},
+    FactLabel{"model", "model"},
+    FactLabel{"agents", "agents n"},
+    FactLabel{"m", "samples per agent m"},
+    FactLabel{"d", "parameters d"},
+    FactLabel{"graph", "graph"},
+    FactLabel{"mixing", "mixing weights"},
+    FactLabel{"alpha", "mixing rate α"},
+    FactLabel{"compressor", "compressor"},
+    FactLabel{"k", "entries kept k"},
+    FactLabel{"rho", "contraction ρ"},
+    FactLabel{"rounds", "rounds asked T"},
+    FactLabel{"rounds_done", "rounds done"},
+    FactLabel{"batch", "batch b"},
+    FactLabel{"step", "step size η"},
+    FactLabel{"consensus", "consensus step γ"},
+    FactLabel{"clip", "clipping"},
+    FactLabel{"clip_target", "clipped per"},
+    FactLabel{"sigma", "noise stddev σ"},
+    FactLabel{"seconds_per_round", "seconds per round"},
+    FactLabel{"seconds_evaluating", "seconds evaluating"},
+    FactLabel{"bytes_sent_per_agent", "bytes sent per agent"},
+    FactLabel{"threads", "threads"},
+    FactLabel{"seed", "seed"},
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+// A word of a POSIX shell.
+std::string shell_word(const std::string& text) {
+  constexpr auto kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:+,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+// As a data: image a picture from a file can run no script and load nothing.
+std::string data_url(const std::string& svg) {
+  std::string out = "data:image/svg+xml,";
+  for (const char c : svg) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
+
+std::string section(const char* id, const char* title, const std::string& body) {
+  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, title, body);
+}
+
+std::string summary_section(std::span<const Trace> traces) {
+  std::string notes =
+      "<li>Figures of the last evaluation, at the average model unless said otherwise. "
+      "<b class=\"best\">Marked</b>: best of the runs that did not diverge.</li>\n";
+  for (const auto& note : compare_notes(traces))
+    notes += fmt::format("<li>{}</li>\n", escape_html(note));
+  return section("summary", "Summary",
+                 "<div class=\"scroll\">\n" + compare_runs(traces).to_html() +
+                     "</div>\n<ul class=\"notes\">\n" + notes + "</ul>\n");
+}
+
+std::string privacy_section(std::span<const Trace> traces) {
+  std::string body;
+  for (const auto& statement : privacy_statements(traces))
+    body += fmt::format(
+        "<div class=\"privacy {}\"><strong>{}</strong><p>{}</p><p class=\"runs\">{}</p></div>\n",
+        statement.guaranteed ? "guaranteed" : "doubtful",
+        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(statement.text),
+        escape_html(joined(statement.runs)));
+  return section("privacy", "Privacy", body);
+}
+
+std::string plots_section(std::span<const Trace> traces) {
+  const auto page = page_plots(traces);
+  std::string body = "<div class=\"plots\">\n";
+  for (std::size_t i = 0; i < page.plots.size(); ++i)
+    body += figure_html(page.plots[i], fmt::format("plot{}", i + 1));
+  body += "</div>\n";
+  if (!page.left_out.empty())
+    body += fmt::format("<p class=\"note\">Left out, as no run has the figures: {}.</p>\n",
+                        joined(page.left_out));
+  return section("plots", "Plots", body);
+}
+
+// Each picture once, with the runs that it belongs to.
+std::string graph_section(std::span<const Trace> traces) {
+  std::vector<std::pair<const Trace*, std::vector<std::string>>> graphs;
+  for (const auto& trace : traces) {
+    if (trace.graph_svg.empty()) continue;
+    auto found = std::find_if(graphs.begin(), graphs.end(), [&](const auto& graph) {
+      return graph.first->graph_svg == trace.graph_svg;
+    });
+    if (found == graphs.end()) found = graphs.insert(found, {&trace, {}});
+    found->second.push_back(trace.name);
+  }
+  if (graphs.empty()) return "";
+  std::string body = "<div class=\"graphs\">\n";
+  for (const auto& [trace, names] : graphs)
+    body += fmt::format(
+        "<figure class=\"graph\"><img src=\"{}\" alt=\"communication graph\"/>"
+        "<figcaption>{}</figcaption></figure>\n",
+        data_url(trace->graph_svg), escape_html(joined(names)));
+  return section("graph", "Communication graph", body + "</div>\n");
+}
+
+std::string facts_list(const Trace& trace) {
+  std::string out = "<dl>\n";
+  const auto add = [&](const char* label, const std::string& text) {
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", label, escape_html(text));
+  };
+  for (const auto& [key, label] : kFacts) {
+    const auto found = trace.facts.find(key);
+    const auto value = trace.number(key);
+    const bool whole = found != trace.facts.end() &&
+                       found->second.find_first_not_of("0123456789") == std::string::npos;
+    add(label, found == trace.facts.end() ? kAbsent
+               : value && !whole          ? format_number(*value)
+                                          : found->second);
+  }
+  add("epsilon, bounds", trace.epsilon ? format_number(trace.epsilon->first) + " to " +
+                                             format_number(trace.epsilon->second)
+                                       : kAbsent);
+  return out + "</dl>\n";
+}
+
+std::string runs_section(std::span<const Trace> traces) {
+  std::string body;
+  for (const auto& trace : traces) {
+    const auto config = (trace.folder / "config.toml").string();
+    body += fmt::format("<article>\n<h3>{} <span class=\"status {}\">{}</span></h3>\n{}",
+                        escape_html(trace.name), trace.status == "finished" ? "good" : "bad",
+                        escape_html(trace.status), facts_list(trace));
+    if (!trace.config.empty())
+      body += fmt::format(
+          "<p>Repeat this run:</p>\n<pre><code>porter run {} --out {}</code></pre>\n"
+          "<details><summary>config.toml, resolved</summary>\n<pre><code>{}</code></pre>"
+          "</details>\n",
+          escape_html(shell_word(config)),
+          escape_html(shell_word(trace.folder.string() + "-again")), escape_html(trace.config));
+    body += "</article>\n";
+  }
+  return section("runs", "Runs", body);
+}
+
+}  // namespace
+
+std::string html_report(const std::string& title, const std::string& intro,
+                        std::span<const Trace> traces) {
+  const auto name = escape_html(title);
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+             "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"/>\n"
+             "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n",
+             name, kPageStyle) +
+         (intro.empty() ? "" : "<p class=\"intro\">" + escape_html(intro) + "</p>\n") +
+         fmt::format("<p class=\"meta\">{} run{} · porter {}</p>\n</header>\n<main>\n",
+                     traces.size(), traces.size() == 1 ? "" : "s", kVersion) +
+         summary_section(traces) + privacy_section(traces) + plots_section(traces) +
+         graph_section(traces) + runs_section(traces) +
+         fmt::format("</main>\n<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
+}
+
+}  // namespace porter

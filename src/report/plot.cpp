@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "scale.hpp"
+#include "series_style.hpp"
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+// In units of the viewBox, which are pixels where a plot takes half of a wide page.
+constexpr double kWidth = 560, kHeight = 330;
+constexpr double kLeft = 66, kRight = kWidth - 14, kTop = 12, kBottom = kHeight - 48;
+constexpr double kSlack = 4;    // line ends and marks may stand out of the frame by this much
+constexpr double kFar = 20000;  // where lines that leave the frame are cut
+constexpr int kTicksX = 6, kTicksY = 6;
+
+struct Point {
+  double x, y;  // pixels
+  std::size_t index;
+};
+using Segment = std::vector<Point>;  // points joined by a line
+
+struct Frame {
+  Scale x, y;
+  double px(double value) const { return kLeft + (kRight - kLeft) * x.place(value); }
+  double py(double value) const {
+    return std::clamp(kBottom - (kBottom - kTop) * y.place(value), -kFar, kFar);
+  }
+};
+
+class Range {
+ public:
+  void add(double value) {
+    low_ = empty_ ? value : std::min(low_, value);
+    high_ = empty_ ? value : std::max(high_, value);
+    empty_ = false;
+  }
+  bool empty() const { return empty_; }
+  Scale scale(bool log, double margin) const {
+    return empty_ ? make_scale(log ? 0.1 : 0.0, 1, log, 0) : make_scale(low_, high_, log, margin);
+  }
+
+ private:
+  double low_ = 0, high_ = 0;
+  bool empty_ = true;
+};
+
+Frame make_frame(const Plot& plot, LogAxes log) {
+  const Scale any_x{.log = log.x}, any_y{.log = log.y};
+  Range x, steady_y, all_y;
+  for (const auto& series : plot.series)
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!any_x.shows(series.x[i]) || !any_y.shows(series.y[i])) continue;
+      x.add(series.x[i]);
+      all_y.add(series.y[i]);
+      if (series.diverged) continue;
+      steady_y.add(series.y[i]);
+      for (const auto* band : {&series.band_low, &series.band_high})
+        if (!band->empty() && any_y.shows((*band)[i])) steady_y.add((*band)[i]);
+    }
+  Range& y = steady_y.empty() ? all_y : steady_y;
+  for (const auto& line : plot.references)
+    if (any_y.shows(line.y)) y.add(line.y);
+  return {x.scale(log.x, 0), y.scale(log.y, 0.05)};
+}
+
+// Of the points in one pixel column: the first, the lowest, the highest and the last.
+Segment thinned(const Segment& segment) {
+  Segment kept;
+  for (auto from = segment.begin(); from != segment.end();) {
+    const auto to = std::find_if(from, segment.end(), [&](const Point& point) {
+      return std::floor(point.x) != std::floor(from->x);
+    });
+    const auto [low, high] =
+        std::minmax_element(from, to, [](const Point& a, const Point& b) { return a.y < b.y; });
+    for (auto it = from; it != to; ++it)
+      if (it == from || it == low || it == high || it == std::prev(to)) kept.push_back(*it);
+    from = to;
+  }
+  return kept;
+}
+
+std::vector<Segment> segments_of(const Series& series, const Frame& frame) {
+  std::vector<Segment> segments;
+  bool joined = false;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    const bool shown = frame.x.shows(series.x[i]) && frame.y.shows(series.y[i]);
+    if (shown && !joined) segments.emplace_back();
+    if (shown) segments.back().push_back({frame.px(series.x[i]), frame.py(series.y[i]), i});
+    joined = shown;
+  }
+  for (auto& segment : segments) segment = thinned(segment);
+  return segments;
+}
+
+std::string polyline(const Segment& points, char first = 'M') {
+  std::string path;
+  for (const auto& point : points)
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? first : 'L', point.x, point.y);
+  return path;
+}
+
+std::string band_svg(const Series& series, const std::vector<Segment>& segments,
+                     const Frame& frame) {
+  std::string path;
+  for (const auto& segment : segments) {
+    Segment low, high;
+    for (const auto& point : segment) {
+      const double bottom = series.band_low[point.index], top = series.band_high[point.index];
+      if (!frame.y.shows(bottom) || !frame.y.shows(top)) continue;
+      low.push_back({point.x, frame.py(bottom), point.index});
+      high.push_back({point.x, frame.py(top), point.index});
+    }
+    std::reverse(low.begin(), low.end());
+    if (high.size() > 1) path += polyline(high) + polyline(low, 'L') + "Z";
+  }
+  return fmt::format("<path class=\"band {}\" d=\"{}\"/>\n", style_classes(series), path);
+}
+
+std::string series_svg(const Series& series, const std::vector<Segment>& segments,
+                       const Frame& frame) {
+  std::string path, out;
+  if (!series.band_low.empty()) out += band_svg(series, segments, frame);
+  for (const auto& segment : segments) {
+    if (segment.size() > 1)
+      path += polyline(segment);
+    else
+      out += fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n",
+                         style_classes(series), segment[0].x, segment[0].y);
+  }
+  if (!path.empty())
+    out += fmt::format("<path class=\"line {}\" d=\"{}\"><title>{}</title></path>\n",
+                       style_classes(series), path, escape_html(series.name));
+  if (series.diverged && !segments.empty()) {
+    const auto& end = segments.back().back();
+    out += fmt::format("<path class=\"cross {}\" d=\"M{:.1f} {:.1f}l8 8m0 -8l-8 8\"/>\n",
+                       style_classes(series), end.x - 4, std::clamp(end.y, kTop, kBottom) - 4);
+  }
+  return out;
+}
+
+std::string axes_svg(const Plot& plot, const Frame& frame) {
+  std::string grid, labels;
+  for (const auto& tick : frame.x.ticks(kTicksX)) {
+    const double at = frame.px(tick.value);
+    grid += fmt::format("M{:.1f} {}V{}", at, kTop, kBottom);
+    labels +=
+        fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                    at, kBottom + 17, tick.label);
+  }
+  for (const auto& tick : frame.y.ticks(kTicksY)) {
+    const double at = frame.py(tick.value);
+    grid += fmt::format("M{} {:.1f}H{}", kLeft, at, kRight);
+    labels +=
+        fmt::format("<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+                    kLeft - 7, at + 4, tick.label);
+  }
+  return fmt::format(
+      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}V{}H{}\"/>\n{}"
+      "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
+      "<text class=\"title\" transform=\"translate(14 {}) rotate(-90)\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      grid, kLeft, kTop, kBottom, kRight, labels, (kLeft + kRight) / 2, kHeight - 8,
+      escape_html(plot.x.title), (kTop + kBottom) / 2, escape_html(plot.y.title));
+}
+
+std::string references_svg(const Plot& plot, const Frame& frame) {
+  std::string out;
+  for (const auto& line : plot.references) {
+    if (!frame.y.shows(line.y)) continue;
+    const double at = frame.py(line.y);
+    out += fmt::format(
+        "<path class=\"reference\" d=\"M{0} {1:.1f}H{2}\"/>\n"
+        "<text class=\"reference-label\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+        kLeft, at, kRight, kRight - 4, at < kTop + 20 ? at + 14 : at - 5, escape_html(line.label));
+  }
+  return out;
+}
+
+// What the drawing leaves out, in words.
+std::string note_of(const Plot& plot, const Frame& frame) {
+  std::size_t not_positive = 0, not_finite = 0;
+  std::string note;
+  for (const auto& series : plot.series) {
+    bool leaves = false;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      const double x = series.x[i], y = series.y[i];
+      const Scale linear;
+      if (!linear.shows(x) || !linear.shows(y))
+        ++not_finite;
+      else if (!frame.x.shows(x) || !frame.y.shows(y))
+        ++not_positive;
+      else
+        leaves = leaves || y > frame.y.high || y < frame.y.low;
+    }
+    if (leaves) note += fmt::format("{} leaves the axis. ", series.name);
+  }
+  const auto points = [](std::size_t count) {
+    return fmt::format("{} point{}", count, count == 1 ? "" : "s");
+  };
+  if (not_positive > 0)
+    note += points(not_positive) + " at or below zero cannot stand on a logarithmic axis. ";
+  if (not_finite > 0) note += points(not_finite) + " without a finite value left out. ";
+  if (!note.empty()) note.pop_back();
+  return note;
+}
+
+std::string axis_data(const Scale& scale, double from, double to) {
+  return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, scale.log ? 1 : 0, from, to);
+}
+
+}  // namespace
+
+Drawing draw(const Plot& plot, LogAxes log) {
+  const auto frame = make_frame(plot, log);
+  Drawing drawing{.svg = {}, .note = note_of(plot, frame), .points = {}};
+  std::string lines;
+  bool empty = true;
+  for (const auto& series : plot.series) {
+    const auto segments = segments_of(series, frame);
+    lines += series_svg(series, segments, frame);
+    auto& drawn = drawing.points.emplace_back();
+    for (const auto& segment : segments)
+      for (const auto& point : segment) drawn.push_back(point.index);
+    empty = empty && drawn.empty();
+  }
+  if (empty)
+    lines += fmt::format(
+        "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">"
+        "nothing to show</text>\n",
+        (kLeft + kRight) / 2, (kTop + kBottom) / 2);
+  drawing.svg = fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
+      "data-x=\"{}\" data-y=\"{}\">\n{}",
+      kWidth, kHeight, escape_html(plot.title + ": " + plot.y.title + " against " + plot.x.title),
+      axis_data(frame.x, kLeft, kRight), axis_data(frame.y, kBottom, kTop), axes_svg(plot, frame));
+  // A nested <svg> clips what leaves the frame, without an id that would have to be unique.
+  drawing.svg += fmt::format(
+      "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
+      "viewBox=\"{0} {1} {2} {3}\">\n{4}{5}</svg>\n"
+      "<circle class=\"dot\" r=\"4.5\" visibility=\"hidden\"/>\n</svg>\n",
+      kLeft - kSlack, kTop - kSlack, kRight - kLeft + 2 * kSlack, kBottom - kTop + 2 * kSlack,
+      references_svg(plot, frame), lines);
+  return drawing;
+}
+
+}  // namespace porter

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "porter/report/plot.hpp"
+
+namespace porter {
+
+/// Classes of the style sheet. The two counts share no divisor, so 35 lines look different.
+inline constexpr std::size_t kColours = 7, kDashes = 5;
+
+inline std::string style_classes(const Series& series) {
+  return "c" + std::to_string(series.style % kColours) +
+         (series.companion ? " companion" : " d" + std::to_string(series.style % kDashes));
+}
+
+}  // namespace porter

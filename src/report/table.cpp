@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+// Indices of the columns with some content.
+std::vector<std::size_t> shown_columns(const Table& table) {
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (std::any_of(table.rows.begin(), table.rows.end(),
+                    [c](const auto& row) { return row[c].text != kAbsent; }))
+      shown.push_back(c);
+  return shown;
+}
+
+// Spaces that fill `text` up to `width` terminal columns.
+std::string padding(const std::string& text, std::size_t width) {
+  const auto used = display_width(text);
+  return std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string escape_markdown(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '\\' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// RFC 4180: quoted where it must be, quotes doubled.
+std::string escape_csv(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
+std::string Table::to_text() const {
+  const auto shown = shown_columns(*this);
+  // The mark takes a column of its own behind every number, so that the digits stay aligned.
+  const auto marked = [](const TableCell& cell) { return cell.text + (cell.best ? "*" : " "); };
+  std::vector<std::vector<std::string>> lines(1);
+  for (const auto c : shown) lines[0].push_back(columns[c].title + " ");
+  for (const auto& row : rows) {
+    lines.emplace_back();
+    for (const auto c : shown) lines.back().push_back(marked(row[c]));
+  }
+  std::string out;
+  std::vector<std::size_t> widths(shown.size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(line[i]));
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    std::string text;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const auto& cell = lines[n][i];
+      const auto fill = padding(cell, widths[i]);
+      text += (i > 0 ? " " : "") + (columns[shown[i]].is_text ? cell + fill : fill + cell);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + '\n';
+    if (n > 0) continue;
+    std::size_t total = shown.empty() ? 0 : shown.size() - 1;
+    for (const auto width : widths) total += width;
+    for (std::size_t i = 0; i + 1 < total; ++i) out += "─";
+    out += '\n';
+  }
+  return out;
+}
+
+std::string Table::to_markdown() const {
+  const auto shown = shown_columns(*this);
+  std::string head = "|", rule = "|", body;
+  for (const auto c : shown) {
+    head += ' ' + escape_markdown(columns[c].title) + " |";
+    rule += columns[c].is_text ? "---|" : "---:|";
+  }
+  for (const auto& row : rows) {
+    body += '|';
+    for (const auto c : shown) {
+      const auto text = escape_markdown(row[c].text);
+      body += ' ' + (row[c].best ? "**" + text + "**" : text) + " |";
+    }
+    body += '\n';
+  }
+  return head + '\n' + rule + '\n' + body;
+}
+
+std::string Table::to_html() const {
+  const auto shown = shown_columns(*this);
+  const auto kind = [this](std::size_t c) { return columns[c].is_text ? "text" : "number"; };
+  std::string out = "<table><thead><tr>";
+  for (const auto c : shown)
+    out += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", kind(c),
+                       escape_html(columns[c].title));
+  out += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
+    out += "<tr>";
+    for (const auto c : shown)
+      out += fmt::format("<td class=\"{}{}\">{}</td>", kind(c), row[c].best ? " best" : "",
+                         escape_html(row[c].text));
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+std::string Table::to_csv() const {
+  std::string out;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    out += (c > 0 ? "," : "") + escape_csv(columns[c].key);
+  out += '\n';
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) out += ',';
+      if (row[c].value)
+        out += fmt::format("{}", *row[c].value);
+      else if (row[c].text != kAbsent)
+        out += escape_csv(row[c].text);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string Table::to_json() const {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& row : rows) {
+    nlohmann::ordered_json object;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& slot = object[columns[c].key];
+      if (row[c].value && std::isfinite(*row[c].value))
+        slot = *row[c].value;
+      else if (columns[c].is_text && row[c].text != kAbsent)
+        slot = row[c].text;
+    }
+    list.push_back(std::move(object));
+  }
+  return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace porter

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace porter {
+
+inline constexpr const char* kAbsent = "–";
+
+/// For HTML and XML text and for attributes in double quotes.
+std::string escape_html(std::string_view text);
+
+/// Terminal columns of UTF-8 text: wide East Asian characters take two, combining marks none.
+std::size_t display_width(std::string_view text);
+
+/// Four significant digits; "nan" and "inf" as such.
+std::string format_number(double value);
+/// With k, M, G, T from 10^4 on: 52.4M.
+std::string format_si(double value);
+/// As s, ms or µs.
+std::string format_seconds(double seconds);
+/// 10 to a power: 10⁻³, 2×10⁵.
+std::string format_power(int mantissa, int exponent);
+
+}  // namespace porter

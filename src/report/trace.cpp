@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/trace.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 24;
+constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 30;
+
+std::optional<double> to_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The piece up to `separator`, removed from `text` together with the separator.
+std::string_view take_until(std::string_view& text, char separator) {
+  const auto size = std::min(text.find(separator), text.size());
+  const auto piece = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
+  return piece;
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  const auto count = std::count(line.begin(), line.end(), ',') + 1;
+  for (std::ptrdiff_t i = 0; i < count; ++i) cells.push_back(take_until(line, ','));
+  return cells;
+}
+
+// Yields the lines of a text whose every line must end; knows where it is for error messages.
+class LineReader {
+ public:
+  LineReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  bool done() const { return text_.empty(); }
+  std::string_view next() {
+    ++line_;
+    check(text_.find('\n') != std::string_view::npos, "the line does not end: the file is cut off");
+    auto line = take_until(text_, '\n');
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
+  template <class... Parts>
+  void check(bool condition, const Parts&... parts) const {
+    require(condition, ErrorKind::io, name_, ":", line_, ": ", parts...);
+  }
+
+ private:
+  std::string_view text_;
+  const std::string& name_;
+  std::size_t line_ = 0;
+};
+
+void read_header(LineReader& lines, Metrics& metrics) {
+  for (const auto cell : cells_of(lines.next())) {
+    lines.check(!cell.empty(), "a column has no name");
+    lines.check(!metrics.find(cell), "the column '", cell, "' stands there twice");
+    metrics.names.emplace_back(cell);
+    metrics.columns.emplace_back();
+  }
+  lines.check(metrics.find("round"), "expected a column 'round'");
+}
+
+void read_row(LineReader& lines, Metrics& metrics) {
+  const auto cells = cells_of(lines.next());
+  lines.check(cells.size() == metrics.names.size(), "expected ", metrics.names.size(),
+              " cells, found ", cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto value = to_number(cells[i]);
+    lines.check(value || cells[i].empty(), "column '", metrics.names[i],
+                "': expected a number or nothing, found '", cells[i], "'");
+    metrics.columns[i].push_back(value);
+  }
+  const auto& rounds = *metrics.find("round");
+  const auto round = rounds.back();
+  lines.check(round && *round >= 0 && *round == std::floor(*round) && std::isfinite(*round),
+              "column 'round': expected a whole number");
+  if (rounds.size() < 2) return;
+  const auto before = *rounds[rounds.size() - 2];
+  lines.check(*round > before, "column 'round': expected more than ", before, ", found ", *round);
+}
+
+// Text of files goes to terminals and into XML: control characters have no business in either.
+std::string without_controls(std::string text) {
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return text;
+}
+
+void read_summary(const fs::path& path, Trace& trace) {
+  json summary;
+  try {
+    summary = json::parse(read_file(path, kMaxTextBytes));
+  } catch (const json::exception& error) {
+    fail(ErrorKind::io, path.string(), ": ", error.what());
+  }
+  require(summary.is_object(), ErrorKind::io, path.string(), ": expected a JSON object");
+  for (const auto& [key, value] : summary.items()) {
+    if (value.is_string())
+      trace.facts[key] = without_controls(value.get<std::string>());
+    else if (value.is_number() || value.is_boolean())
+      trace.facts[key] = value.dump();
+  }
+  const auto epsilon = summary.find("epsilon");
+  if (epsilon != summary.end() && epsilon->is_array()) {
+    require(epsilon->size() == 2, ErrorKind::io, path.string(),
+            ": key 'epsilon': expected [lower, upper] or null");
+    // JSON has no infinity: writers put null for it.
+    const auto bound = [](const json& value) {
+      return value.is_number() ? value.get<double>() : std::numeric_limits<double>::infinity();
+    };
+    trace.epsilon = {bound((*epsilon)[0]), bound((*epsilon)[1])};
+  }
+  const auto text = [&](const char* key, std::string& out) {
+    const auto found = trace.facts.find(key);
+    if (found != trace.facts.end() && !found->second.empty()) out = found->second;
+  };
+  text("name", trace.name);
+  text("status", trace.status);
+  text("privacy", trace.privacy);
+}
+
+std::string read_if_there(const fs::path& path) {
+  return fs::exists(path) ? read_file(path, kMaxTextBytes) : std::string();
+}
+
+bool is_run(const fs::path& folder) { return fs::is_regular_file(folder / "metrics.csv"); }
+
+std::vector<fs::path> runs_inside(const fs::path& folder) {
+  std::vector<fs::path> runs;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (is_run(it->path())) runs.push_back(it->path());
+  require(!error, ErrorKind::io, "cannot read the folder ", folder.string(), ": ", error.message());
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+}  // namespace
+
+const Metrics::Column* Metrics::find(std::string_view name) const {
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? nullptr : &columns[static_cast<std::size_t>(found - names.begin())];
+}
+
+Metrics parse_metrics(std::string_view text, const std::string& name) {
+  require(!text.empty(), ErrorKind::io, name, ": the file is empty");
+  Metrics metrics;
+  LineReader lines(text, name);
+  read_header(lines, metrics);
+  while (!lines.done()) read_row(lines, metrics);
+  return metrics;
+}
+
+std::optional<double> Trace::number(const std::string& key) const {
+  const auto found = facts.find(key);
+  return found == facts.end() ? std::nullopt : to_number(found->second);
+}
+
+std::optional<double> Trace::last(std::string_view column) const {
+  const auto* values = metrics.find(column);
+  return values && !values->empty() ? values->back() : std::nullopt;
+}
+
+Trace load_trace(const fs::path& folder) {
+  Trace trace;
+  trace.folder = folder.has_filename() ? folder : folder.parent_path();
+  trace.name = without_controls(trace.folder.filename().string());
+  trace.status = "unfinished";
+  const auto metrics_path = trace.folder / "metrics.csv";
+  trace.metrics = parse_metrics(read_file(metrics_path, kMaxMetricsBytes), metrics_path.string());
+  if (const auto path = trace.folder / "summary.json"; fs::exists(path)) read_summary(path, trace);
+  trace.config = read_if_there(trace.folder / "config.toml");
+  trace.graph_svg = read_if_there(trace.folder / "graph.svg");
+  return trace;
+}
+
+std::vector<Trace> load_traces(std::span<const fs::path> folders) {
+  std::vector<Trace> traces;
+  for (const auto& folder : folders) {
+    require(fs::exists(folder), ErrorKind::io, folder.string(), ": no such folder");
+    require(fs::is_directory(folder), ErrorKind::io, folder.string(),
+            ": expected a run folder, found a file");
+    const auto runs = is_run(folder) ? std::vector{folder} : runs_inside(folder);
+    require(!runs.empty(), ErrorKind::io, folder.string(),
+            ": not a run folder (it has no metrics.csv), and there is none inside it");
+    for (const auto& run : runs) traces.push_back(load_trace(run));
+  }
+  std::map<std::string, int> uses;
+  for (const auto& trace : traces) ++uses[trace.name];
+  for (auto& trace : traces)
+    if (uses[trace.name] > 1) trace.name += " (" + without_controls(trace.folder.string()) + ")";
+  return traces;
+}
+
+}  // namespace porter

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "porter/report/table.hpp"
+#include "porter/report/trace.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> folders;
+  bool json = false, csv = false, markdown = false;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+void print_json(const std::vector<Trace>& traces) {
+  nlohmann::ordered_json out;
+  out["runs"] = nlohmann::ordered_json::parse(compare_runs(traces).to_json());
+  out["notes"] = compare_notes(traces);
+  out["privacy"] = nlohmann::ordered_json::array();
+  for (const auto& statement : privacy_statements(traces))
+    out["privacy"].push_back({{"statement", statement.text}, {"runs", statement.runs}});
+  std::cout << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+}
+
+// The table, then what must be known to read it; `bullet` opens every note.
+void print_for_people(const std::vector<Trace>& traces, bool markdown) {
+  const auto table = compare_runs(traces);
+  const char* bullet = markdown ? "- " : "  ";
+  std::cout << (markdown ? table.to_markdown() : table.to_text()) << '\n';
+  std::cout
+      << bullet
+      << "Figures of the last evaluation, at the average of the agents unless said otherwise; "
+      << (markdown ? "bold" : "*") << ": best of the runs that did not diverge.\n";
+  for (const auto& note : compare_notes(traces)) std::cout << bullet << note << '\n';
+  for (const auto& statement : privacy_statements(traces))
+    std::cout << bullet << "Privacy of " << joined(statement.runs) << ": " << statement.text
+              << '\n';
+}
+
+void compare(const Options& options) {
+  const auto traces = load_traces(options.folders);
+  if (options.json)
+    print_json(traces);
+  else if (options.csv)
+    std::cout << compare_runs(traces).to_csv();
+  else
+    print_for_people(traces, options.markdown);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app) {
+  auto* command = app.add_subcommand("compare", "Print a table over finished runs");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("folders", options->folders,
+                   "run folders, or folders that hold several run folders")
+      ->type_name("DIR")
+      ->required();
+  auto* json = command->add_flag("--json", options->json, "full precision, as one JSON object");
+  auto* csv = command->add_flag("--csv", options->csv, "full precision, as comma-separated values");
+  auto* markdown = command->add_flag("--markdown", options->markdown, "as a Markdown table");
+  json->excludes(csv)->excludes(markdown);
+  csv->excludes(markdown);
+  command->footer(
+      "Each row shows the last evaluation of a run. 'worst agent' is the accuracy of the agent\n"
+      "that does worst on the test set, 'consensus' the distance of the agents from their "
+      "average,\n"
+      "'bits/agent' what one agent sent. Notes below the table say what was not private.");
+  command->callback([options] { compare(*options); });
+}
+
+}  // namespace porter::cli

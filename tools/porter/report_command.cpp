@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "porter/io/file.hpp"
+#include "porter/report/page.hpp"
+#include "porter/report/trace.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::vector<std::filesystem::path> folders;
+  std::filesystem::path out = "report.html";
+  std::string title = "Training report", intro;
+};
+
+void report(const Options& options) {
+  const auto traces = load_traces(options.folders);
+  write_file(options.out, html_report(options.title, options.intro, traces));
+  std::cout << "wrote " << options.out.string() << " (" << traces.size()
+            << (traces.size() == 1 ? " run)\n" : " runs)\n");
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  auto* command = app.add_subcommand("report", "Write one self-contained HTML page over runs");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("folders", options->folders,
+                   "run folders, or folders that hold several run folders")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("--out", options->out, "where to write the page")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--title", options->title, "title of the page")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  command->add_option("--intro", options->intro, "a paragraph to stand below the title")
+      ->type_name("TEXT");
+  command->footer(
+      "The page needs no network and no other file: summary table, privacy statements, plots\n"
+      "against rounds and bits, the graph, every resolved config and how to repeat each run.");
+  command->callback([options] { report(*options); });
+}
+
+}  // namespace porter::cli
