@@ -61,11 +61,16 @@ double mixing_rate(std::size_t nodes, std::span<const double> weights) {
   const auto n = static_cast<Eigen::Index>(nodes);
   Matrix gap = Eigen::Map<const Matrix>(weights.data(), n, n);
   gap.array() -= 1.0 / static_cast<double>(nodes);
-  if (gap == gap.transpose()) {  // singular values are the absolute eigenvalues, found faster
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gap, Eigen::EigenvaluesOnly);
-    return eigen.eigenvalues().cwiseAbs().maxCoeff();
+  // The largest singular value of A is the largest eigenvalue of [0 A; A' 0], and of |A| itself if
+  // A = A'.
+  if (gap != gap.transpose()) {
+    Matrix both = Matrix::Zero(2 * n, 2 * n);
+    both.topRightCorner(n, n) = gap;
+    both.bottomLeftCorner(n, n) = gap.transpose();
+    gap = std::move(both);
   }
-  return Eigen::BDCSVD<Matrix>(gap).singularValues()[0];
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gap, Eigen::EigenvaluesOnly);
+  return eigen.eigenvalues().cwiseAbs().maxCoeff();
 }
 
 std::vector<MixingInfo> mixing_table() {

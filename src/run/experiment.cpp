@@ -53,9 +53,7 @@ Experiment::Experiment(const Config& config) : config_(config), pool_(config.run
 void Experiment::build_data() {
   data_ = load_data(config_.data);
   const std::size_t agents = config_.network.agents;
-  const auto rows = keyed("data.split", [&] {
-    return partition_rows(data_.train, agents, config_.split, config_.run.seed);
-  });
+  const auto rows = partition_rows(data_.train, agents, config_.split, config_.run.seed);
   const std::size_t m = rows.size() / agents;
   data_.train = select_rows(data_.train, std::span(rows).first(m * agents));
   model_ = make_model(config_.model, data_.train.features, data_.train.classes.size());

@@ -7,6 +7,8 @@
 // action as the sub-command's callback; actions report failure by throwing porter::Error.
 namespace porter::cli {
 
+void add_run_command(CLI::App& app, int& exit_code);
+void add_eval_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 

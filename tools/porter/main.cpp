@@ -17,6 +17,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
+  int exit_code = 0;
+  porter::cli::add_run_command(app, exit_code);
+  porter::cli::add_eval_command(app);
   porter::cli::add_compare_command(app);
   porter::cli::add_report_command(app);
   try {
@@ -24,7 +27,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
-  return 0;
+  return exit_code;
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace porter::cli {
+namespace {
+
+constexpr int kBarWidth = 20;
+constexpr auto kRedrawTime = std::chrono::milliseconds(100);
+constexpr auto kLineTime = std::chrono::seconds(1);
+
+std::string bar(double share) {
+  const int full = static_cast<int>(share * kBarWidth);
+  std::string text;
+  for (int i = 0; i < kBarWidth; ++i) text += i < full ? "█" : "░";
+  return text;
+}
+
+}  // namespace
+
+std::string human_bits(double bits) {
+  constexpr std::array units = {"bit", "kbit", "Mbit", "Gbit", "Tbit"};
+  std::size_t unit = 0;
+  while (bits >= 1000 && unit + 1 < units.size()) {
+    bits /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", bits, units[unit]);
+}
+
+std::string human_time(double seconds) {
+  const auto whole = std::lround(std::max(0.0, seconds));
+  if (whole >= 3600)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Progress::Progress(const Experiment& experiment, std::string label)
+    : label_(std::move(label)),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      first_round_(experiment.round()),
+      round_(first_round_),
+      rounds_(experiment.config().algorithm.rounds),
+      start_(Clock::now()) {
+  if (experiment.facts().sigma > 0)
+    noise_ = fmt::format("  sigma {:.3g}", experiment.facts().sigma);
+}
+
+void Progress::after_round(const Experiment& experiment) {
+  round_ = experiment.round();
+  if (terminal_ && Clock::now() - shown_ >= kRedrawTime) show(false);
+}
+
+void Progress::after_evaluation(const MetricsRow& row) {
+  row_ = row;
+  round_ = row.round;
+  const bool last = round_ == rounds_;
+  if (terminal_ || last || round_ == 0 || Clock::now() - shown_ >= kLineTime) show(last);
+}
+
+void Progress::show(bool last) {
+  shown_ = Clock::now();
+  if (terminal_)
+    fmt::print(stderr, "\r\x1b[K{}", line());
+  else
+    fmt::print(stderr, "{}\n", line());
+  std::fflush(stderr);
+  drawn_ = true;
+  if (last) close();
+}
+
+void Progress::close() {
+  if (terminal_ && drawn_) fmt::print(stderr, "\n");
+  drawn_ = false;
+}
+
+std::string Progress::line() const {
+  std::string text = fmt::format("{}  ", label_);
+  if (terminal_) text += bar(rounds_ == 0 ? 1 : double(round_) / rounds_) + "  ";
+  text += fmt::format("round {}/{}", round_, rounds_);
+  if (row_) {
+    text += fmt::format("  loss {:.4g}", row_->loss);
+    if (row_->test_accuracy) text += fmt::format("  accuracy {:.2f} %", 100 * *row_->test_accuracy);
+  }
+  text += noise_;
+  if (row_) text += fmt::format("  {}/agent", human_bits(row_->bits_per_agent));
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (round_ > first_round_ && round_ < rounds_)
+    text += fmt::format("  {} left",
+                        human_time(elapsed * (rounds_ - round_) / (round_ - first_round_)));
+  return text;
+}
+
+}  // namespace porter::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "porter/run/experiment.hpp"
+
+namespace porter::cli {
+
+/// Shows how a run goes, on standard error: one line that redraws itself on a terminal, else a
+/// plain line per evaluation, at most one a second.
+class Progress {
+ public:
+  Progress(const Experiment& experiment, std::string label);
+
+  void after_round(const Experiment& experiment);
+  void after_evaluation(const MetricsRow& row);
+  /// Ends the redrawn line.
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void show(bool last);
+  std::string line() const;
+
+  std::string label_;
+  bool terminal_;
+  std::uint32_t first_round_, round_, rounds_;
+  std::string noise_;
+  std::optional<MetricsRow> row_;
+  Clock::time_point start_, shown_;
+  bool drawn_ = false;
+};
+
+/// 1234567 bits as "1.23 Mbit".
+std::string human_bits(double bits);
+/// 75 seconds as "1:15".
+std::string human_time(double seconds);
+
+}  // namespace porter::cli

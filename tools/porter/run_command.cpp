@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "porter/core/error.hpp"
+#include "run_one.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::string config, out;
+  std::vector<std::string> overrides;
+  bool dry_run = false, resume = false, force = false;
+};
+
+// runs/NAME-TIME, with a number behind it if that exists.
+std::filesystem::path fresh_folder(const std::string& name) {
+  const auto base =
+      fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(std::time(nullptr)));
+  std::filesystem::path path = base;
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base, i);
+  return path;
+}
+
+int run(const Options& options) {
+  require(!options.resume || !options.out.empty(), ErrorKind::usage,
+          "--resume needs --out with the folder of the run");
+  const auto config = load_config(options.config, options.overrides);
+  if (options.dry_run) {
+    const Experiment experiment(config);
+    print_facts(experiment);
+    fmt::print("{} evaluations\n\n{}", experiment.facts().evaluation_rounds.size(),
+               to_toml(config));
+    return 0;
+  }
+  catch_interrupts();
+  const auto existing = options.resume  ? ExistingRun::resume
+                        : options.force ? ExistingRun::replace
+                                        : ExistingRun::refuse;
+  const auto out = options.out.empty() ? fresh_folder(config.algorithm.name)
+                                       : std::filesystem::path(options.out);
+  return run_one(config, out, existing) == TrainStatus::finished ? 0 : 1;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("run", "train one model as a config file says");
+  auto options = std::make_shared<Options>();
+  command->add_option("config", options->config, "the config file (TOML)")->required();
+  command->add_option("--set", options->overrides, "override a key, e.g. --set algorithm.step=0.05")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--out", options->out, "folder of the run (default: runs/NAME-TIME)");
+  command->add_flag("--dry-run", options->dry_run,
+                    "check everything and print the resolved config");
+  auto* resume = command->add_flag("--resume", options->resume,
+                                   "continue the run in --out from its checkpoint");
+  command->add_flag("--force", options->force, "replace the run in --out")->excludes(resume);
+  command->footer(
+      "The folder gets config.toml (resolved), metrics.csv, summary.json, privacy.json, graph.svg, "
+      "model.npz\n"
+      "and checkpoint/. Ctrl-C writes a checkpoint. docs/architecture.md explains the config.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace porter::cli

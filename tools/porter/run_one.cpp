@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_one.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "porter/core/error.hpp"
+#include "progress.hpp"
+
+namespace porter::cli {
+namespace {
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+extern "C" void on_signal(int signal) {
+  g_interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+void print_result(const Experiment& experiment, const MetricsRow& row) {
+  fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
+             row.grad_norm_sq);
+  if (row.test_accuracy) fmt::print(", test accuracy {:.2f} %", 100 * *row.test_accuracy);
+  if (experiment.facts().majority_rate && row.test_accuracy)
+    fmt::print(" (majority class {:.2f} %)", 100 * *experiment.facts().majority_rate);
+  fmt::print("\n");
+  if (row.agent_accuracy_mean)
+    fmt::print(
+        "agents: accuracy mean {:.2f} %, worst {:.2f} %; loss worst {:.6g}; consensus error "
+        "{:.3g}\n",
+        100 * *row.agent_accuracy_mean, 100 * *row.agent_accuracy_worst, row.agent_loss_worst,
+        row.consensus_error);
+  fmt::print("{} sent per agent; {:.3g} ms a round; {:.1f} s training, {:.1f} s evaluating\n",
+             human_bits(row.bits_per_agent),
+             1e3 * experiment.training_seconds() / std::max(1U, experiment.round()),
+             experiment.training_seconds(), experiment.evaluation_seconds());
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+bool interrupted() { return g_interrupted != 0; }
+
+void print_facts(const Experiment& experiment) {
+  const auto& facts = experiment.facts();
+  const auto& config = experiment.config();
+  fmt::print("{}: {} agents with {} samples each; {}\n", config.algorithm.name, facts.agents,
+             facts.samples_per_agent, facts.data_source);
+  fmt::print("{} with d = {}; {}", config.model.name, facts.dim, config.algorithm.compressor);
+  if (facts.kept) fmt::print(" (k = {})", *facts.kept);
+  if (facts.rho) fmt::print(", rho = {:.4g}", *facts.rho);
+  if (!find_algorithm(config.algorithm.name).server)
+    fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
+               facts.alpha);
+  fmt::print("\nprivacy: {}\n", facts.privacy);
+  for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
+  std::fflush(stdout);
+}
+
+TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing) {
+  if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == "finished") {
+    fmt::print("{} is finished already; nothing to resume\n", out.string());
+    return TrainStatus::finished;
+  }
+  Experiment experiment(config);
+  RunFolder folder(out, experiment, existing);
+  if (existing == ExistingRun::resume) folder.restore(experiment);
+  print_facts(experiment);
+  if (experiment.round() > 0) fmt::print("resuming after round {}\n", experiment.round());
+
+  Progress progress(experiment, config.algorithm.name);
+  std::optional<MetricsRow> last;
+  const auto status =
+      train_in_folder(experiment, folder,
+                      {.after_round = [&](const Experiment& now) { progress.after_round(now); },
+                       .after_evaluation =
+                           [&](const MetricsRow& row) {
+                             last = row;
+                             progress.after_evaluation(row);
+                           },
+                       .stop_requested = interrupted});
+  progress.close();
+
+  const auto folder_name = out.string();
+  if (status == TrainStatus::diverged)
+    fail(ErrorKind::numeric, "diverged after round ", experiment.round(),
+         ": the loss or a message is no longer finite; the metrics so far are in ", folder_name,
+         "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
+  if (last) print_result(experiment, *last);
+  if (status == TrainStatus::interrupted)
+    fmt::print(
+        "interrupted after round {} of {}; resume with:\n  porter run {}/config.toml --out {} "
+        "--resume\n",
+        experiment.round(), config.algorithm.rounds, folder_name, folder_name);
+  else
+    fmt::print("results in {}\n", folder_name);
+  return status;
+}
+
+}  // namespace porter::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "porter/run/run_folder.hpp"
+
+namespace porter::cli {
+
+/// Turns the first Ctrl-C (or SIGTERM) into a request that stop_requested answers; a second one
+/// kills.
+void catch_interrupts();
+bool interrupted();
+
+/// Prints what a config turned out to be: data, network, noise, notes.
+void print_facts(const Experiment& experiment);
+
+/// Trains in the folder with a progress display, then says how it ended. Error{numeric} if it
+/// diverged.
+TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing);
+
+}  // namespace porter::cli
