@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/compress/compressor.hpp"
 
-#include <cmath>
 #include <limits>
 
+#include "floats.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -20,9 +20,9 @@ void check_dim(std::size_t dim) {
 
 void Compressor::encode(std::span<const float> x, RngStream rng, Payload& payload) const {
   check_dim(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    require(std::isfinite(x[i]), ErrorKind::numeric, "cannot compress a vector whose entry ", i,
-            " of ", x.size(), " is ", x[i]);
+  const auto bad = first_not_finite(x);
+  require(bad == x.size(), ErrorKind::numeric, "cannot compress a vector whose entry ", bad, " of ",
+          x.size(), " is not finite");
   payload.clear();
   encode_body(x, rng, payload);
   put(payload, crc32(payload));

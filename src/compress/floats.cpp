@@ -2,6 +2,7 @@
 #include "floats.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +14,18 @@ float to_float(double value) {
   require(std::abs(value) <= std::numeric_limits<float>::max(), ErrorKind::numeric,
           "the compressed value ", value, " does not fit a float");
   return static_cast<float>(value);
+}
+
+std::size_t first_not_finite(std::span<const float> x) {
+  // Finite floats are those whose bits, without the sign, are below those of infinity. The maximum
+  // has no branch, so the usual case runs in vectors.
+  std::uint32_t largest = 0;
+  for (const float value : x)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
+  if (largest < 0x7F800000) return x.size();
+  return static_cast<std::size_t>(
+      std::find_if_not(x.begin(), x.end(), [](float value) { return std::isfinite(value); }) -
+      x.begin());
 }
 
 void put_floats(std::span<const float> x, Payload& payload) {
@@ -30,9 +43,9 @@ void get_floats(ByteReader& body, std::size_t count, std::vector<float>& out) {
   const auto bytes = body.take(count * sizeof(float));
   out.resize(count);
   std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(out)).begin());
-  for (std::size_t i = 0; i < count; ++i)
-    require(std::isfinite(out[i]), ErrorKind::protocol, "value ", i, " of ", count,
-            " in a compressed vector is ", out[i], ", expected a finite number");
+  const auto bad = first_not_finite(out);
+  require(bad == count, ErrorKind::protocol, "value ", bad, " of ", count,
+          " in a compressed vector is not finite");
 }
 
 float get_scale(ByteReader& body) {

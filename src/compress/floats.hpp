@@ -12,6 +12,9 @@ namespace porter {
 /// The double rounded to float, or Error{numeric} where it leaves the range of float.
 float to_float(double value);
 
+/// The position of the first infinite or NaN entry, x.size() if there is none.
+std::size_t first_not_finite(std::span<const float> x);
+
 /// Appends all entries of x as floats.
 void put_floats(std::span<const float> x, Payload& payload);
 /// Appends scale * x[i] for each i of `indices`, rounded once to float.
