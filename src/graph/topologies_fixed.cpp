@@ -48,8 +48,8 @@ GridShape requested_shape(const GraphRequest& request) {
           request.spec.text, "': expected a shape such as 3x4, found '", text, "'");
   // Divides instead of multiplying: the product of two numbers from outside may overflow.
   require(request.nodes % *rows == 0 && request.nodes / *rows == *columns, ErrorKind::usage,
-          "graph '", request.spec.text, "' has rows times columns nodes, but there are ",
-          request.nodes, " agents");
+          "graph '", request.spec.text, "': expected ", *rows, " x ", *columns, " agents, found ",
+          request.nodes);
   return {*rows, *columns};
 }
 

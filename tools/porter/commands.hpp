@@ -11,5 +11,6 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_eval_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_graph_command(CLI::App& app);
 
 }  // namespace porter::cli

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   porter::cli::add_eval_command(app);
   porter::cli::add_compare_command(app);
   porter::cli::add_report_command(app);
+  porter::cli::add_graph_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/graph/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "layout.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kHeader = 58, kFooter = 62, kMinWidth = 460;
+
+constexpr std::string_view kStyle = R"(<style>
+.porter-graph{--back:#ffffff;--ink:#1f2933;--soft:#616e7c;--node:#f0f4f8;--plus:#2f6fb5;--minus:#c4512d}
+@media (prefers-color-scheme:dark){.porter-graph{--back:#161b22;--ink:#e6edf3;--soft:#9aa5b1;--node:#243140;--plus:#6cb2ff;--minus:#ff9166}}
+.porter-graph text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:var(--ink)}
+.porter-graph .back{fill:var(--back)}
+.porter-graph .title{font-size:16px;font-weight:600}
+.porter-graph .soft{font-size:12px;fill:var(--soft)}
+.porter-graph .edge{fill:none;stroke-linecap:round}
+.porter-graph .plus{stroke:var(--plus)}
+.porter-graph .minus{stroke:var(--minus);stroke-dasharray:6 5}
+.porter-graph .node{fill:var(--node);stroke:var(--ink);stroke-width:1.3}
+.porter-graph .name{text-anchor:middle;dominant-baseline:central;font-weight:600}
+.porter-graph .weight{font-size:10px;text-anchor:middle;dominant-baseline:central}
+</style>
+)";
+
+struct EdgeMark {
+  Graph::Edge edge;
+  double forward, backward;  // W_ij and W_ji: they differ only in matrices from files
+  double weight() const { return (forward + backward) / 2; }
+};
+
+std::vector<EdgeMark> edge_marks(const Graph& graph, const Mixing& w) {
+  std::vector<EdgeMark> marks;
+  for (const auto& [i, j] : graph.edges()) marks.push_back({{i, j}, w(i, j), w(j, i)});
+  // Heavy edges last, so that they lie on top.
+  std::stable_sort(marks.begin(), marks.end(), [](const EdgeMark& a, const EdgeMark& b) {
+    return std::abs(a.weight()) < std::abs(b.weight());
+  });
+  return marks;
+}
+
+// Three decimals, without "-0.000".
+std::string fixed(double weight) {
+  return fmt::format("{:.3f}", std::abs(weight) < 5e-4 ? 0.0 : weight);
+}
+
+class Picture {
+ public:
+  Picture(const Graph& graph, const Mixing& mixing)
+      : graph_(graph), mixing_(mixing), layout_(lay_out(graph)), marks_(edge_marks(graph, mixing)) {
+    width_ = std::max(layout_.width, kMinWidth);
+    shift_x_ = (width_ - layout_.width) / 2;
+    if (!marks_.empty()) heaviest_ = std::abs(marks_.back().weight());
+    uniform_ = marks_.empty() || heaviest_ - std::abs(marks_.front().weight()) <= 1e-3 * heaviest_;
+  }
+
+  std::string draw() {
+    const double height = layout_.height + kHeader + kFooter;
+    svg_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"porter-graph\" width=\"{0:.0f}\" "
+        "height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">\n",
+        width_, height);
+    svg_ += kStyle;
+    svg_ += fmt::format("<title>Graph of {} agents</title>\n", graph_.nodes());
+    svg_ += "<rect class=\"back\" width=\"100%\" height=\"100%\" rx=\"10\"/>\n";
+    draw_header();
+    for (const auto& mark : marks_) draw_edge(mark);
+    if (marks_.size() <= layout_.labelled_edges)
+      for (const auto& mark : marks_) draw_weight(mark);
+    for (std::size_t i = 0; i < graph_.nodes(); ++i) draw_node(i);
+    draw_legend(height - kFooter + 20);
+    return svg_ + "</svg>\n";
+  }
+
+ private:
+  Point at(std::size_t node) const {
+    return {layout_.nodes[node].x + shift_x_, layout_.nodes[node].y + kHeader};
+  }
+
+  // A solver leaves noise around zero, which is not worth a mark.
+  bool is_negative(double weight) const { return weight < -1e-3 * heaviest_; }
+
+  double stroke(double weight) const {
+    return uniform_ ? 2 : 0.7 + 4.8 * std::abs(weight) / heaviest_;
+  }
+
+  void draw_header() {
+    svg_ += fmt::format("<text class=\"title\" x=\"24\" y=\"34\">{} agents, {} edges</text>\n",
+                        graph_.nodes(), graph_.edges().size());
+    svg_ +=
+        fmt::format("<text class=\"soft\" x=\"24\" y=\"54\">{}: mixing rate α = {:.6g}</text>\n",
+                    mixing_.method, mixing_.alpha);
+  }
+
+  // The middle control point of an edge that leads round the end of a torus, else the middle.
+  Point bend(const Graph::Edge& edge) const {
+    const auto a = at(edge.first), b = at(edge.second);
+    if (!is_wrap(layout_, edge)) return {(a.x + b.x) / 2, (a.y + b.y) / 2};
+    return a.y == b.y ? Point{(a.x + b.x) / 2, a.y - 62} : Point{a.x - 62, (a.y + b.y) / 2};
+  }
+
+  void draw_edge(const EdgeMark& mark) {
+    const auto a = at(mark.edge.first), b = at(mark.edge.second), c = bend(mark.edge);
+    const bool negative = is_negative(mark.weight());
+    const double share = uniform_ ? 0.7 : std::abs(mark.weight()) / heaviest_;
+    svg_ += fmt::format(
+        "<path class=\"edge {}\" d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" "
+        "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\">",
+        negative ? "minus" : "plus", a.x, a.y, c.x, c.y, b.x, b.y, stroke(mark.weight()),
+        negative ? 0.95 : 0.35 + 0.55 * share);
+    const auto [i, j] = mark.edge;
+    if (mark.forward == mark.backward)
+      svg_ += fmt::format("<title>{} – {}: {:.6g}</title></path>\n", i, j, mark.forward);
+    else
+      svg_ += fmt::format("<title>W({},{}) = {:.6g}, W({},{}) = {:.6g}</title></path>\n", i, j,
+                          mark.forward, j, i, mark.backward);
+  }
+
+  void draw_weight(const EdgeMark& mark) {
+    const auto a = at(mark.edge.first), b = at(mark.edge.second), c = bend(mark.edge);
+    const double t = layout_.label_at, u = 1 - t;
+    const double x = u * u * a.x + 2 * u * t * c.x + t * t * b.x;
+    const double y = u * u * a.y + 2 * u * t * c.y + t * t * b.y;
+    const auto label = fixed(mark.weight());
+    const double width = 6.2 * static_cast<double>(label.size()) + 3;
+    svg_ += fmt::format(
+        "<rect class=\"back\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"14\" rx=\"4\"/>"
+        "<text class=\"weight\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
+        x - width / 2, y - 7, width, x, y, label);
+  }
+
+  void draw_node(std::size_t node) {
+    const auto p = at(node);
+    svg_ += fmt::format(
+        "<circle class=\"node\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>agent {}: degree "
+        "{}, own weight {:.6g}</title></circle>\n",
+        p.x, p.y, layout_.node_radius, node, graph_.degree(node), mixing_(node, node));
+    if (layout_.node_radius < 6) return;
+    svg_ += fmt::format(
+        "<text class=\"name\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\">{}</text>\n", p.x, p.y,
+        std::min(13.0, layout_.node_radius), node);
+  }
+
+  void draw_sample(double x, double y, double weight) {
+    svg_ += fmt::format(
+        "<path class=\"edge {}\" d=\"M{:.1f} {:.1f}h34\" stroke-width=\"{:.2f}\"/>\n"
+        "<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\">{:.3g}</text>\n",
+        is_negative(weight) ? "minus" : "plus", x, y, stroke(weight), x + 42, y + 4, weight);
+  }
+
+  // The lightest and heaviest edge of each sign.
+  void draw_legend(double y) {
+    if (marks_.empty()) return;
+    double x = 24;
+    svg_ += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\">edge weights</text>\n", x,
+                        y + 4);
+    x += 92;
+    for (const bool negative : {true, false}) {
+      const EdgeMark *light = nullptr, *heavy = nullptr;
+      for (const auto& mark : marks_) {
+        if (is_negative(mark.weight()) != negative) continue;
+        if (!light) light = &mark;
+        heavy = &mark;
+      }
+      if (!light) continue;
+      const double low = light->weight(), high = heavy->weight();
+      draw_sample(x, y, high);
+      x += 98;
+      if (std::abs(high - low) <= 1e-3 * heaviest_) continue;
+      draw_sample(x, y, low);
+      x += 98;
+    }
+    const bool any_negative = std::any_of(marks_.begin(), marks_.end(), [&](const EdgeMark& mark) {
+      return is_negative(mark.weight());
+    });
+    svg_ += fmt::format("<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}</text>\n", y + 24,
+                        uniform_ ? "all weights are equal" : "the wider, the larger the weight",
+                        any_negative ? "; dashed: negative" : "");
+  }
+
+  const Graph& graph_;
+  const Mixing& mixing_;
+  Layout layout_;
+  std::vector<EdgeMark> marks_;
+  double width_ = 0, shift_x_ = 0, heaviest_ = 0;
+  bool uniform_ = false;
+  std::string svg_;
+};
+
+}  // namespace
+
+std::string graph_svg(const Graph& graph, const Mixing& mixing) {
+  return Picture(graph, mixing).draw();
+}
+
+}  // namespace porter

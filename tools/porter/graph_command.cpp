@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "porter/graph/picture.hpp"
+#include "porter/io/file.hpp"
+#include "porter/io/npy.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::string graph = "erdos-renyi:0.8", mixing = "fdla", out, svg;
+  std::size_t agents = 10;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+struct Degrees {
+  std::size_t smallest, largest;
+  double mean;
+};
+
+Degrees degrees_of(const Graph& graph) {
+  Degrees degrees{std::numeric_limits<std::size_t>::max(), 0, 0};
+  for (std::size_t i = 0; i < graph.nodes(); ++i) {
+    degrees.smallest = std::min(degrees.smallest, graph.degree(i));
+    degrees.largest = std::max(degrees.largest, graph.degree(i));
+  }
+  degrees.mean =
+      2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes());
+  return degrees;
+}
+
+std::string as_json(const Options& options, const Graph& graph, const Mixing& mixing) {
+  const auto degrees = degrees_of(graph);
+  const auto& bound = mixing.alpha_lower_bound;
+  const nlohmann::ordered_json json = {
+      {"graph", options.graph},
+      {"mixing", options.mixing},
+      {"seed", options.seed},
+      {"nodes", graph.nodes()},
+      {"edges", graph.edges().size()},
+      {"degree_min", degrees.smallest},
+      {"degree_mean", degrees.mean},
+      {"degree_max", degrees.largest},
+      {"alpha", mixing.alpha},
+      {"alpha_lower_bound", bound ? nlohmann::ordered_json(*bound) : nullptr},
+      {"gap", bound ? nlohmann::ordered_json(mixing.alpha - *bound) : nullptr},
+      {"inverse_spectral_gap", 1 / (1 - mixing.alpha)},
+      {"iterations", mixing.iterations},
+      {"method", mixing.method},
+      {"note", mixing.note},
+  };
+  return json.dump(2) + "\n";
+}
+
+std::string as_text(const Options& options, const Graph& graph, const Mixing& mixing) {
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<14}{}\n", name, value);
+  };
+  const auto degrees = degrees_of(graph);
+  line("graph", fmt::format("{} (seed {})", options.graph, options.seed));
+  line("nodes", std::to_string(graph.nodes()));
+  line("edges", std::to_string(graph.edges().size()));
+  line("degree",
+       fmt::format("min {}, mean {:.4g}, max {}", degrees.smallest, degrees.mean, degrees.largest));
+  line("method", mixing.method);
+  line("alpha", fmt::format("{:.10f}", mixing.alpha));
+  if (const auto& bound = mixing.alpha_lower_bound) {
+    line("lower bound", fmt::format("{:.10f}  (no W on this graph has a smaller alpha)", *bound));
+    line("gap", fmt::format("{:.1e}", mixing.alpha - *bound));
+  }
+  line("1/(1-alpha)", fmt::format("{:.6g}", 1 / (1 - mixing.alpha)));
+  line("iterations", std::to_string(mixing.iterations));
+  if (!mixing.note.empty()) line("note", mixing.note);
+  return text;
+}
+
+void run(const Options& options) {
+  const auto graph = make_graph(options.graph, options.agents, options.seed);
+  const auto mixing = make_mixing(options.mixing, graph);
+  if (!options.out.empty()) {
+    const std::size_t shape[] = {mixing.nodes, mixing.nodes};
+    save_npy(options.out, shape, mixing.weights);
+  }
+  if (!options.svg.empty()) write_file(options.svg, graph_svg(graph, mixing));
+  std::cout << (options.json ? as_json(options, graph, mixing) : as_text(options, graph, mixing));
+}
+
+template <class Table>
+std::string help_of(std::string_view title, const Table& table) {
+  std::string text = fmt::format("{}\n", title);
+  for (const auto& row : table) text += fmt::format("  {:<18}{}\n", row.example, row.help);
+  return text;
+}
+
+}  // namespace
+
+void add_graph_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "graph", "Build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
+  const auto options = std::make_shared<Options>();
+  command->add_option("--graph", options->graph, "Topology (see below)")
+      ->capture_default_str()
+      ->type_name("SPEC");
+  command->add_option("--agents", options->agents, "Number of nodes")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--mixing", options->mixing, "Rule for the weights (see below)")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command->add_option("--seed", options->seed, "Seed of random topologies")
+      ->capture_default_str()
+      ->type_name("S");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_option("--out", options->out, "Write W as a NumPy file")->type_name("W.npy");
+  command->add_option("--svg", options->svg, "Write a picture of the graph and its weights")
+      ->type_name("FILE");
+  command->footer(help_of("\nTopologies:", graph_table()) +
+                  help_of("\nMixing rules:", mixing_table()) +
+                  "\nExample: porter graph --graph grid:4x5 --agents 20 --mixing fdla --svg g.svg");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace porter::cli
