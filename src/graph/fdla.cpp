@@ -29,8 +29,11 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using System = Eigen::LLT<Eigen::Ref<MatrixXd>>;  // factored in place: the matrix may be large
 
-constexpr double kTargetGap = 1e-9;
+constexpr double kTargetGap = 1e-9;  // tried for
+constexpr double kGoodGap = 8e-8;    // good enough if rounding stops us
+constexpr double kLargestRidge = 1e-9;
 constexpr int kMaxIterations = 60;
 constexpr double kStepFraction = 0.97;  // of the way to the boundary
 constexpr double kSmallestStep = 1e-4;  // shorter ones mean that rounding has taken over
@@ -82,8 +85,9 @@ class Solver {
       result.edge_weights = edge_weights();
       result.lower_bound = std::max(
           result.lower_bound, fdla_lower_bound(graph_, blocks_[0].X_factor, blocks_[1].X_factor));
-      if (y_[m_] - result.lower_bound <= kTargetGap || result.iterations == kMaxIterations) break;
-      if (!iterate()) break;
+      const double gap = y_[m_] - result.lower_bound;
+      if (gap <= kTargetGap || result.iterations == kMaxIterations) break;
+      if (!iterate(gap <= kGoodGap ? 0.0 : kLargestRidge)) break;
       ++result.iterations;
     }
     return result;
@@ -152,16 +156,15 @@ class Solver {
 
   // Sets dX and dS of both blocks to the direction for the target sigma mu; `second` holds the
   // corrector's terms dX_pred dS_pred S^-1.
-  VectorXd direction(const Eigen::LLT<MatrixXd>& system, double target,
-                     const std::array<MatrixXd, 2>& second) {
+  VectorXd direction(const System& system, double target, const std::array<MatrixXd, 2>& second) {
     VectorXd right = target * constraints(blocks_[0].S_inverse, blocks_[1].S_inverse) -
                      constraints(second[0], second[1]);
     right[m_] -= 1;
     const VectorXd dy = system.solve(right);
-    const MatrixXd step = slope(dy);
+    const MatrixXd change = slope(dy);
     for (std::size_t b = 0; b < 2; ++b) {
       auto& block = blocks_[b];
-      block.dS = block.sign * step;
+      block.dS = block.sign * change;
       block.dS.diagonal().array() += dy[m_];
       block.dX = target * block.S_inverse - block.X - block.X * block.dS * block.S_inverse;
       block.dX -= second[b];
@@ -187,11 +190,20 @@ class Solver {
     return sum / (2.0 * double(n_));
   }
 
-  // One predictor-corrector step; false if rounding leaves no room for one.
-  bool iterate() {
-    const Eigen::LLT<MatrixXd> system(schur());
-    if (system.info() != Eigen::Success) return false;
+  // One predictor-corrector step; false if rounding leaves no room for one. Near the optimum of a
+  // graph whose best W is not unique the system may fail to factor; a relative ridge on its
+  // diagonal then gives a direction that is inexact, which the bound accounts for.
+  bool iterate(double largest_ridge) {
+    for (double ridge = 0; ridge <= largest_ridge; ridge = std::max(100 * ridge, 1e-13)) {
+      MatrixXd matrix = schur();
+      matrix.diagonal() *= 1 + ridge;
+      const System system(matrix);
+      if (system.info() == Eigen::Success) return step(system);
+    }
+    return false;
+  }
 
+  bool step(const System& system) {
     const MatrixXd zero = MatrixXd::Zero(n_, n_);
     direction(system, 0.0, {zero, zero});
     const double now = mu(0, 0), then = mu(step_x(), step_s());
