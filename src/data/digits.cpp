@@ -52,15 +52,15 @@ class Bend {
 class Placement {
  public:
   explicit Placement(RngStream& rng) {
-    const float width = 18 * uniform(rng, 0.7F, 1.05F), height = 20 * uniform(rng, 0.85F, 1.05F);
-    const float slant = 0.1F + normal(rng, 0.2F);
-    const float sin = std::clamp(normal(rng, 0.12F), -0.5F, 0.5F), cos = std::sqrt(1 - sin * sin);
+    const float width = 18 * uniform(rng, 0.65F, 1.05F), height = 20 * uniform(rng, 0.8F, 1.05F);
+    const float slant = 0.1F + normal(rng, 0.24F);
+    const float sin = std::clamp(normal(rng, 0.15F), -0.5F, 0.5F), cos = std::sqrt(1 - sin * sin);
     xx_ = cos * width;
     xy_ = -height * (cos * slant + sin);
     yx_ = sin * width;
     yy_ = height * (cos - sin * slant);
-    x_ = kCentre + normal(rng, 0.9F);
-    y_ = kCentre + normal(rng, 0.9F);
+    x_ = kCentre + normal(rng, 1.0F);
+    y_ = kCentre + normal(rng, 1.0F);
   }
   Point operator()(const Point& p) const {
     const float u = p.x - 0.5F, v = p.y - 0.5F;
@@ -103,9 +103,9 @@ void approach(SquaredDistances& distances, const Point& a, const Point& b, float
 void draw_digit(std::size_t digit, RngStream& rng, char* pixels) {
   const auto& ways = digit_glyphs()[digit];
   const auto& glyph = ways[rng.below(ways.size())];
-  const Bend bend(rng, 0.055F);
+  const Bend bend(rng, 0.075F);
   const Placement place(rng);
-  const float radius = uniform(rng, 0.6F, 1.5F), softness = uniform(rng, 0.8F, 1.8F);
+  const float radius = uniform(rng, 0.5F, 1.3F), softness = uniform(rng, 0.8F, 1.8F);
   const float ink = uniform(rng, 0.8F, 1.1F), reach = radius + softness;
 
   SquaredDistances distances;

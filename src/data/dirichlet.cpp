@@ -58,8 +58,8 @@ std::vector<double> dirichlet_variate(std::size_t size, double alpha, RngStream&
   return p;
 }
 
-std::vector<std::size_t> class_counts(std::span<const double> p, std::size_t wanted,
-                                      std::span<const std::size_t> left) {
+std::vector<std::size_t> take_counts(std::span<const double> p, std::size_t wanted,
+                                     std::span<const std::size_t> left) {
   std::vector<std::size_t> counts(p.size(), 0);
   while (wanted > 0) {
     // The proportions among the classes that still have rows; where they are all zero, what is
@@ -98,7 +98,7 @@ std::vector<std::uint32_t> dirichlet_rows(const Dataset& data, std::size_t agent
   for (std::size_t agent = 0; agent < agents; ++agent) {
     RngStream draw(seed, Draw::split, static_cast<std::uint32_t>(agent), 1);
     const auto p = dirichlet_variate(left.size(), alpha, draw);
-    const auto counts = class_counts(p, data.rows() / agents, left);
+    const auto counts = take_counts(p, data.rows() / agents, left);
     for (std::size_t c = 0; c < left.size(); ++c) {
       const auto end = by_class[c].begin() + static_cast<std::ptrdiff_t>(left[c]);
       out.insert(out.end(), end - static_cast<std::ptrdiff_t>(counts[c]), end);

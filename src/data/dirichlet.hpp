@@ -21,8 +21,8 @@ std::vector<double> dirichlet_variate(std::size_t size, double alpha, RngStream&
 
 /// How many rows of each class an agent with class proportions `p` takes: `wanted` in all, at most
 /// left[c] of class c, as near to wanted * p as what is left allows. wanted <= sum of left.
-std::vector<std::size_t> class_counts(std::span<const double> p, std::size_t wanted,
-                                      std::span<const std::size_t> left);
+std::vector<std::size_t> take_counts(std::span<const double> p, std::size_t wanted,
+                                     std::span<const std::size_t> left);
 
 /// Equal shares with class proportions p_i ~ Dirichlet(alpha) for each agent i: in ascending order
 /// the agents take m = floor(rows / agents) rows each from what is left.

@@ -22,9 +22,11 @@ constexpr std::array<std::size_t, 3> kSometimesMissing = {1, 6, 13};
 constexpr double kMissingRate = 0.04;
 // With this probability a group follows the row's hidden trait instead of chance.
 constexpr double kTraitRate = 0.35;
+// This share of the frequencies is even, so that no value is too rare to occur.
+constexpr double kEvenShare = 0.05;
 constexpr std::size_t kPairs = 60;
 // Chosen so that 24 % are positive and a linear model reaches 85 %.
-constexpr double kWeight = 1.9, kPairWeight = 0.9, kIntercept = -2.0;
+constexpr double kWeight = 0.8, kPairWeight = 1.0, kIntercept = -4.47;
 
 struct Teacher {
   std::vector<double> frequency;  // of each feature within its group
@@ -44,7 +46,8 @@ Teacher make_teacher() {
       t.frequency.push_back(power);
       sum += power;
     }
-    for (auto i = begin; i < t.frequency.size(); ++i) t.frequency[i] /= sum;
+    for (auto i = begin; i < t.frequency.size(); ++i)
+      t.frequency[i] = (1 - kEvenShare) * t.frequency[i] / sum + kEvenShare / double(size);
   }
   for (std::size_t j = 0; j < kFeatures; ++j) t.weight.push_back(kWeight * rng.normal());
   for (std::size_t i = 0; i < kPairs; ++i)

@@ -12,5 +12,6 @@ void add_eval_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_graph_command(CLI::App& app);
+void add_data_command(CLI::App& app);
 
 }  // namespace porter::cli

@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
   porter::cli::add_compare_command(app);
   porter::cli::add_report_command(app);
   porter::cli::add_graph_command(app);
+  porter::cli::add_data_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

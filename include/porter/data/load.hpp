@@ -11,9 +11,10 @@ namespace porter {
 /// The [data] section of a config.
 struct DataOptions {
   std::string name =
-      "synthetic";          ///< a known data set; ignored when `train` (or train_images) is given
-  std::string train, test;  ///< files: libsvm text, csv, npz; gzip transparently
-  std::string train_images, train_labels, test_images, test_labels;  ///< IDX files
+      "synthetic";  ///< a known data set; ignored when `train` (or train_images) is given
+  std::string train = {}, test = {};  ///< files: libsvm text, csv, npz; gzip transparently
+  std::string train_images = {}, train_labels = {};  ///< IDX files
+  std::string test_images = {}, test_labels = {};
   std::size_t features = 0;    ///< width of libsvm files; 0: the largest index of the training file
   std::string scale = "none";  ///< none | spectral | standard | unit, measured on the training set
   bool bias = true;            ///< append a column of ones, last

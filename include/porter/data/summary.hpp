@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "porter/data/dataset.hpp"
+
+namespace porter {
+
+/// Rows of each class; empty for regression. The second form counts only the given rows.
+std::vector<std::size_t> class_counts(const Dataset& data);
+std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::uint32_t> rows);
+
+/// The commonest class (the smallest of several), and nothing for regression.
+std::optional<std::size_t> majority_class(const Dataset& data);
+
+/// The accuracy on `data` of always answering `class_number`.
+double class_rate(const Dataset& data, std::size_t class_number);
+
+/// The share of entries that are not zero.
+double density(const Dataset& data);
+
+}  // namespace porter

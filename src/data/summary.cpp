@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/data/summary.hpp"
+
+#include <algorithm>
+
+namespace porter {
+
+std::vector<std::size_t> class_counts(const Dataset& data) {
+  std::vector<std::size_t> counts(data.classes.size(), 0);
+  if (counts.empty()) return counts;
+  for (const float label : data.labels) ++counts[static_cast<std::size_t>(label)];
+  return counts;
+}
+
+std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::uint32_t> rows) {
+  std::vector<std::size_t> counts(data.classes.size(), 0);
+  if (counts.empty()) return counts;
+  for (const auto row : rows) ++counts[static_cast<std::size_t>(data.labels[row])];
+  return counts;
+}
+
+std::optional<std::size_t> majority_class(const Dataset& data) {
+  const auto counts = class_counts(data);
+  if (counts.empty()) return std::nullopt;
+  return static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+}
+
+double class_rate(const Dataset& data, std::size_t class_number) {
+  return static_cast<double>(class_counts(data)[class_number]) / static_cast<double>(data.rows());
+}
+
+double density(const Dataset& data) {
+  const auto non_zeros = data.values.size() - static_cast<std::size_t>(std::count(
+                                                  data.values.begin(), data.values.end(), 0.0F));
+  return static_cast<double>(non_zeros) / static_cast<double>(data.rows()) /
+         static_cast<double>(data.features);
+}
+
+}  // namespace porter

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "porter/core/error.hpp"
+#include "porter/data/catalog.hpp"
+#include "porter/data/fetch.hpp"
+#include "porter/data/load.hpp"
+#include "porter/data/partition.hpp"
+#include "porter/data/summary.hpp"
+
+namespace porter::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What `info` and `split` look at: the data as they are, without scaling and bias.
+struct Source {
+  DataOptions options{.bias = false};
+  bool json = false;
+
+  void add_to(CLI::App& command) {
+    command.add_option("name", options.name, "a known data set, see `porter data list`")
+        ->capture_default_str();
+    command.add_option("--train", options.train, "instead: a libsvm, csv or npz file (.gz too)");
+    command.add_option("--test", options.test, "its test set");
+    command.add_option("--features", options.features, "width of a libsvm file");
+    command.add_option("--train-images", options.train_images, "instead: IDX images");
+    command.add_option("--train-labels", options.train_labels, "their IDX labels");
+    command.add_option("--test-images", options.test_images, "IDX images of the test set");
+    command.add_option("--test-labels", options.test_labels, "their IDX labels");
+    command.add_flag("--regression", options.regression, "labels are numbers, not classes");
+    command.add_flag("--json", json, "print JSON");
+  }
+};
+
+// "built in", the folder that holds all files, or what is missing.
+struct Whereabouts {
+  bool available = false;
+  std::string text;
+};
+
+Whereabouts find(const KnownData& data, const DataFolders& folders) {
+  if (data.files.empty()) return {true, "built in"};
+  std::string missing, folder;
+  for (const auto& file : data.files) {
+    if (const auto path = find_data_file(file, folders))
+      folder = path->parent_path().string();
+    else
+      missing += (missing.empty() ? "missing " : ", ") + file.name;
+  }
+  return missing.empty() ? Whereabouts{true, folder} : Whereabouts{false, missing};
+}
+
+void list(bool json) {
+  const auto folders = data_folders();
+  Json all = Json::array();
+  if (!json)
+    fmt::print("{:<17} {:>7} {:>7} {:>9} {:>8}  {}\n", "name", "train", "test", "features",
+               "classes", "where");
+  for (const auto& data : known_data()) {
+    const auto where = find(data, folders);
+    if (json)
+      all.push_back({{"name", data.name},
+                     {"what", data.what},
+                     {"train_rows", data.train_rows},
+                     {"test_rows", data.test_rows},
+                     {"features", data.features},
+                     {"classes", data.classes},
+                     {"available", where.available},
+                     {"where", where.text},
+                     {"licence", data.licence},
+                     {"citation", data.citation}});
+    else
+      fmt::print("{:<17} {:>7} {:>7} {:>9} {:>8}  {}\n", data.name, data.train_rows, data.test_rows,
+                 data.features, data.classes, where.text);
+  }
+  if (json)
+    fmt::print("{}\n", all.dump(2));
+  else
+    fmt::print("\nLooked in {}.\nTo download: porter data fetch NAME\n", describe(folders));
+}
+
+Json describe_set(const Dataset& data, const Dataset& train) {
+  Json json = {{"rows", data.rows()}, {"density", density(data)}};
+  if (const auto majority = majority_class(train)) {
+    json["class_counts"] = class_counts(data);
+    json["majority_rate"] = class_rate(data, *majority);
+  }
+  return json;
+}
+
+void print_set(const char* name, const Dataset& data, const Dataset& train) {
+  fmt::print("{}: {} rows, {:.4g} % of the entries are not zero\n", name, data.rows(),
+             100 * density(data));
+  const auto counts = class_counts(data);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    fmt::print("  class {} (label {:g}): {} rows\n", c, data.classes[c], counts[c]);
+  if (const auto majority = majority_class(train))
+    fmt::print("  always answering class {} is right on {:.3f} %\n", *majority,
+               100 * class_rate(data, *majority));
+}
+
+void info(const Source& source) {
+  const auto data = load_data(source.options);
+  if (source.json) {
+    Json json = {{"source", data.source},
+                 {"features", data.train.features},
+                 {"sparse", data.train.sparse()},
+                 {"classes", data.train.classes},
+                 {"train", describe_set(data.train, data.train)},
+                 {"test", nullptr}};
+    if (data.test) json["test"] = describe_set(*data.test, data.train);
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}\n{} features, stored {}\n", data.source, data.train.features,
+             data.train.sparse() ? "sparse" : "dense");
+  print_set("training set", data.train, data.train);
+  if (data.test)
+    print_set("test set", *data.test, data.train);
+  else
+    fmt::print("no test set\n");
+}
+
+void fetch(const std::vector<std::string>& names, const std::string& into) {
+  const auto cache = data_folders().cache;
+  require(!into.empty() || cache.has_value(), ErrorKind::usage,
+          "neither XDG_CACHE_HOME nor HOME is set; say where to put the files with --into");
+  const std::filesystem::path folder = into.empty() ? *cache : std::filesystem::path(into);
+  for (const auto& name : names)
+    require(!known_data(name).files.empty(), ErrorKind::usage, name,
+            " is built in: there is nothing to fetch");
+  for (const auto& name : names)
+    for (const auto& file : known_data(name).files) {
+      const bool fetched = fetch_file(file, folder);
+      fmt::print("{}: {}\n", (folder / file.name).string(),
+                 fetched ? "fetched, checksum right" : "already there, checksum right");
+    }
+}
+
+struct SplitOptions {
+  std::size_t agents = 10;
+  std::string split = "shuffled";
+  std::uint64_t seed = 1;
+};
+
+void split(const Source& source, const SplitOptions& options) {
+  const auto data = load_data(source.options).train;
+  const auto rows = partition_rows(data, options.agents, options.split, options.seed);
+  const auto m = rows.size() / options.agents;
+  Json agents = Json::array();
+  std::string table = fmt::format("{:>6} {:>8}", "agent", "samples");
+  for (const double label : data.classes)
+    table += fmt::format(" {:>8}", "[" + fmt::format("{:g}", label) + "]");
+  for (std::size_t agent = 0; agent < options.agents; ++agent) {
+    const auto counts = class_counts(data, std::span(rows).subspan(agent * m, m));
+    agents.push_back({{"agent", agent}, {"samples", m}, {"class_counts", counts}});
+    table += fmt::format("\n{:>6} {:>8}", agent, m);
+    for (const auto count : counts) table += fmt::format(" {:>8}", count);
+  }
+  const auto left_over = data.rows() - rows.size();
+  if (source.json)
+    fmt::print("{}\n", Json{{"split", options.split},
+                            {"seed", options.seed},
+                            {"classes", data.classes},
+                            {"left_over", left_over},
+                            {"agents", agents}}
+                           .dump(2));
+  else
+    fmt::print("{}\n\nColumns in [] count the rows of a label. Rows left over: {}.\n", table,
+               left_over);
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& app) {
+  auto* data = app.add_subcommand("data", "data sets: what is there, what is in it, who gets what");
+  data->require_subcommand(1);
+  data->footer(
+      "Files are looked for in the folder that PORTER_DATA names, then in "
+      "$XDG_CACHE_HOME/porter/data (or ~/.cache/porter/data), which fetch fills.");
+
+  auto* list_command = data->add_subcommand("list", "known data sets and where they are");
+  auto list_json = std::make_shared<bool>(false);
+  list_command->add_flag("--json", *list_json, "print JSON");
+  list_command->callback([list_json] { list(*list_json); });
+
+  auto* info_command =
+      data->add_subcommand("info", "rows, features, density, classes and majority rates");
+  auto info_source = std::make_shared<Source>();
+  info_source->add_to(*info_command);
+  info_command->callback([info_source] { info(*info_source); });
+
+  auto* fetch_command = data->add_subcommand(
+      "fetch", "download data sets from their public homes with curl, and check them");
+  auto names = std::make_shared<std::vector<std::string>>();
+  auto into = std::make_shared<std::string>();
+  fetch_command->add_option("name", *names, "a9a, mnist, mushrooms, phishing")->required();
+  fetch_command->add_option("--into", *into, "folder to put them, instead of the cache folder");
+  fetch_command->callback([names, into] { fetch(*names, *into); });
+
+  auto* split_command =
+      data->add_subcommand("split", "how a split deals the training rows and classes to agents");
+  auto split_source = std::make_shared<Source>();
+  auto options = std::make_shared<SplitOptions>();
+  split_source->add_to(*split_command);
+  split_command->add_option("--agents", options->agents, "number of agents")->capture_default_str();
+  split_command
+      ->add_option("--split", options->split, "shuffled, contiguous, by-label or dirichlet:A")
+      ->capture_default_str();
+  split_command->add_option("--seed", options->seed, "seed of the shuffle")->capture_default_str();
+  split_command->callback([split_source, options] { split(*split_source, *options); });
+}
+
+}  // namespace porter::cli
