@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/table.hpp"
+#include "fuzz.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/npy.hpp"
+
+std::vector<std::string> fuzz_seeds() {
+  return {porter::encode_npz(
+      {{"X", {.shape = {2, 2}, .values = {1, 2, 3, 4}}}, {"y", {.shape = {2}, .values = {0, 1}}}})};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    porter::decode_npz_table({reinterpret_cast<const char*>(data), size}, "input");
+  } catch (const porter::Error&) {
+  }
+  return 0;
+}
