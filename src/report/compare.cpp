@@ -40,7 +40,7 @@ const std::vector<Figure>& figures() {
       {{"loss", "loss", lower}, last("loss")},
       {{"utility", "utility", lower}, last("utility")},
       {{"test_accuracy", "test acc.", higher}, last("test_accuracy"), format_accuracy},
-      {{"agent_accuracy_worst", "worst agent", higher},
+      {{"agent_accuracy_worst", "worst acc.", higher},
        last("agent_accuracy_worst"),
        format_accuracy},
       {{"agent_loss_worst", "worst loss", lower}, last("agent_loss_worst")},
@@ -49,7 +49,7 @@ const std::vector<Figure>& figures() {
       {{"sigma", "sigma"}, fact("sigma")},
       {{"epsilon", "epsilon ≤"},
        [](const Trace& trace) { return trace.epsilon ? Value(trace.epsilon->second) : Value(); }},
-      {{"seconds_per_round", "time/round", lower}, fact("seconds_per_round"), format_seconds},
+      {{"seconds_per_round", "per round", lower}, fact("seconds_per_round"), format_seconds},
   };
   return all;
 }

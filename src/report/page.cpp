@@ -95,10 +95,11 @@ std::string privacy_section(std::span<const Trace> traces) {
   std::string body;
   for (const auto& statement : privacy_statements(traces))
     body += fmt::format(
-        "<div class=\"privacy {}\"><strong>{}</strong><p>{}</p><p class=\"runs\">{}</p></div>\n",
+        "<div class=\"privacy {}\"><strong>{}</strong><span "
+        "class=\"runs\">{}</span><p>{}</p></div>\n",
         statement.guaranteed ? "guaranteed" : "doubtful",
-        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(statement.text),
-        escape_html(joined(statement.runs)));
+        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(joined(statement.runs)),
+        escape_html(statement.text));
   return section("privacy", "Privacy", body);
 }
 
@@ -146,7 +147,7 @@ std::string facts_list(const Trace& trace) {
     const bool whole = found != trace.facts.end() &&
                        found->second.find_first_not_of("0123456789") == std::string::npos;
     add(label, found == trace.facts.end() ? kAbsent
-               : value && !whole          ? format_number(*value)
+               : value && !whole          ? format_si(*value)
                                           : found->second);
   }
   add("epsilon, bounds", trace.epsilon ? format_number(trace.epsilon->first) + " to " +

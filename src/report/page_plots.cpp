@@ -13,6 +13,7 @@ namespace {
 
 // From this ratio of the largest to the smallest value on, a linear axis hides the small ones.
 constexpr double kLogRatio = 20;
+constexpr double kCrowdedRatio = 4;  // the same for the lengths of lines
 
 struct Quantity {
   const char* column;
@@ -64,6 +65,16 @@ double value_or_nan(const Metrics::Column* column, std::size_t row) {
   return value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
+// Whether the ends of the lines lie so far apart that a linear axis would crowd the short ones.
+bool ends_far_apart(const std::vector<Series>& all) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const auto& series : all) {
+    low = std::min(low, series.x.back());
+    high = std::max(high, series.x.back());
+  }
+  return low > 0 && high > kCrowdedRatio * low;
+}
+
 // The rows in which both cells are filled.
 Series series_of(const Trace& trace, std::size_t style, const char* x, const char* y) {
   Series series{.name = trace.name, .style = style, .diverged = trace.diverged()};
@@ -97,6 +108,7 @@ Plot plot_of(std::span<const Trace> traces, const Quantity& quantity, const XAxi
   for (std::size_t i = 0; i < traces.size(); ++i)
     if (auto series = series_of(traces[i], i, x.column, quantity.column); !series.x.empty())
       plot.series.push_back(std::move(series));
+  plot.x.log = ends_far_apart(plot.series);
   plot.y.log = !quantity.accuracy && wants_log(plot.series);
   std::set<double> rates;
   for (const auto& trace : traces)

@@ -11,7 +11,7 @@ const char* const kPageStyle = R"css(
   --safe: #0b6b4d; --safe-back: #e6f5ef;
   --c0: #0072b2; --c1: #d55e00; --c2: #00875f; --c3: #b4558f; --c4: #b07d00; --c5: #2f9bd6;
   --c6: #4a4f57; }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --page: #12161c; --card: #1a2028; --ink: #e4e9ef; --soft: #9aa7b6; --rule: #303944;
   --grid: #262e38; --accent: #7fbcf5; --best: #20364d; --warn: #f3bd73; --warn-back: #33271a;
   --safe: #6fd3ae; --safe-back: #17302a;
@@ -31,17 +31,19 @@ p { margin: 6px 0; }
 .scroll, article, figure.plot, figure.graph { background: var(--card); border: 1px solid var(--rule);
   border-radius: 8px; }
 .scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 8px 12px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
+table { width: 100%; border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
+th, td { padding: 7px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 tbody tr:last-child td { border-bottom: 0; }
-th { color: var(--soft); font-size: 13px; font-weight: 600; }
+th { color: var(--soft); font-size: 12.5px; font-weight: 600; }
+th:first-child, td:first-child { position: sticky; left: 0; padding-left: 14px; background: var(--card); }
+th:last-child, td:last-child { padding-right: 14px; }
 .text { text-align: left; }
 td:first-child { font-weight: 600; }
 .best { background: var(--best); font-weight: 600; }
 b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
 .privacy { margin: 10px 0; padding: 12px 16px; border-radius: 8px; border-left: 4px solid; }
-.privacy p { color: var(--ink); }
-.privacy .runs { color: var(--soft); }
+.privacy p { margin: 2px 0 0; }
+.privacy .runs { margin-left: 10px; overflow-wrap: anywhere; }
 .doubtful { background: var(--warn-back); border-color: var(--warn); }
 .doubtful strong { color: var(--warn); }
 .guaranteed { background: var(--safe-back); border-color: var(--safe); }
@@ -60,7 +62,8 @@ figure.plot { padding: 16px 18px 12px; min-width: 0; }
 .log-x:not(:checked) ~ .log-y:checked ~ .x-linear.y-log,
 .log-x:checked ~ .log-y:not(:checked) ~ .x-log.y-linear,
 .log-x:checked ~ .log-y:checked ~ .x-log.y-log { display: block; }
-.chart { display: block; width: 100%; height: auto; margin-top: 6px; touch-action: pan-y; }
+.chart { display: block; width: 100%; height: auto; margin-top: 6px; overflow: visible;
+  touch-action: pan-y; }
 .chart text { fill: var(--ink); font-size: 12.5px; }
 .chart .tick, .chart .reference-label { fill: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; }
 .chart .reference-label { paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
@@ -100,7 +103,7 @@ summary { cursor: pointer; color: var(--accent); }
 @media print { :root { --page: #fff; } body { max-width: none; padding: 0; font-size: 12px; }
   .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label { display: none; }
   figure, article, .privacy, tr { break-inside: avoid; } .scroll { overflow: visible; }
-  th, td { padding: 4px 6px; } pre { white-space: pre-wrap; } }
+  th, td { padding: 3px 4px; font-size: 9px; white-space: normal; } pre { white-space: pre-wrap; } }
 )css";
 
 const char* const kPageScript = R"js(

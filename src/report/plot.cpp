@@ -17,7 +17,7 @@ namespace {
 
 // In units of the viewBox, which are pixels where a plot takes half of a wide page.
 constexpr double kWidth = 560, kHeight = 330;
-constexpr double kLeft = 66, kRight = kWidth - 14, kTop = 12, kBottom = kHeight - 48;
+constexpr double kLeft = 66, kRight = kWidth - 20, kTop = 12, kBottom = kHeight - 48;
 constexpr double kSlack = 4;    // line ends and marks may stand out of the frame by this much
 constexpr double kFar = 20000;  // where lines that leave the frame are cut
 constexpr int kTicksX = 6, kTicksY = 6;
@@ -125,6 +125,16 @@ std::string band_svg(const Series& series, const std::vector<Segment>& segments,
   return fmt::format("<path class=\"band {}\" d=\"{}\"/>\n", style_classes(series), path);
 }
 
+// Where the line was last inside the frame; at its edge if it never was.
+Point last_inside(const std::vector<Segment>& segments) {
+  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment)
+    for (auto point = segment->rbegin(); point != segment->rend(); ++point)
+      if (point->y >= kTop && point->y <= kBottom) return *point;
+  Point end = segments.back().back();
+  end.y = std::clamp(end.y, kTop, kBottom);
+  return end;
+}
+
 std::string series_svg(const Series& series, const std::vector<Segment>& segments,
                        const Frame& frame) {
   std::string path, out;
@@ -139,10 +149,10 @@ std::string series_svg(const Series& series, const std::vector<Segment>& segment
   if (!path.empty())
     out += fmt::format("<path class=\"line {}\" d=\"{}\"><title>{}</title></path>\n",
                        style_classes(series), path, escape_html(series.name));
-  if (series.diverged && !segments.empty()) {
-    const auto& end = segments.back().back();
+  if (series.diverged && !series.companion && !segments.empty()) {
+    const auto end = last_inside(segments);
     out += fmt::format("<path class=\"cross {}\" d=\"M{:.1f} {:.1f}l8 8m0 -8l-8 8\"/>\n",
-                       style_classes(series), end.x - 4, std::clamp(end.y, kTop, kBottom) - 4);
+                       style_classes(series), end.x - 4, end.y - 4);
   }
   return out;
 }
@@ -185,23 +195,29 @@ std::string references_svg(const Plot& plot, const Frame& frame) {
   return out;
 }
 
-// What the drawing leaves out, in words.
+// What the drawing leaves out, in words. Companions share the fate of their main lines.
 std::string note_of(const Plot& plot, const Frame& frame) {
   std::size_t not_positive = 0, not_finite = 0;
   std::string note;
   for (const auto& series : plot.series) {
+    if (series.companion) continue;
+    std::size_t unplaced = 0, odd = 0;
     bool leaves = false;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       const double x = series.x[i], y = series.y[i];
-      const Scale linear;
-      if (!linear.shows(x) || !linear.shows(y))
-        ++not_finite;
+      if (!Scale{}.shows(x) || !Scale{}.shows(y))
+        ++odd;
       else if (!frame.x.shows(x) || !frame.y.shows(y))
-        ++not_positive;
+        ++unplaced;
       else
         leaves = leaves || y > frame.y.high || y < frame.y.low;
     }
-    if (leaves) note += fmt::format("{} leaves the axis. ", series.name);
+    not_finite += odd;
+    if (leaves) note += series.name + " leaves the axis. ";
+    if (unplaced > 0 && unplaced + odd == series.x.size())
+      note += series.name + " has nothing above zero to show on a logarithmic axis. ";
+    else
+      not_positive += unplaced;
   }
   const auto points = [](std::size_t count) {
     return fmt::format("{} point{}", count, count == 1 ? "" : "s");
@@ -248,7 +264,7 @@ Drawing draw(const Plot& plot, LogAxes log) {
       "viewBox=\"{0} {1} {2} {3}\">\n{4}{5}</svg>\n"
       "<circle class=\"dot\" r=\"4.5\" visibility=\"hidden\"/>\n</svg>\n",
       kLeft - kSlack, kTop - kSlack, kRight - kLeft + 2 * kSlack, kBottom - kTop + 2 * kSlack,
-      references_svg(plot, frame), lines);
+      lines, references_svg(plot, frame));
   return drawing;
 }
 

@@ -75,8 +75,9 @@ void add_compare_command(CLI::App& app) {
   json->excludes(csv)->excludes(markdown);
   csv->excludes(markdown);
   command->footer(
-      "Each row shows the last evaluation of a run. 'worst agent' is the accuracy of the agent\n"
-      "that does worst on the test set, 'consensus' the distance of the agents from their "
+      "Each row shows the last evaluation of a run. 'worst acc.' and 'worst loss' are those of "
+      "the\n"
+      "agent that does worst, 'consensus' the distance of the agents from their "
       "average,\n"
       "'bits/agent' what one agent sent. Notes below the table say what was not private.");
   command->callback([options] { compare(*options); });
