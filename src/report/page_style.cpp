@@ -100,7 +100,8 @@ summary { cursor: pointer; color: var(--accent); }
 @media (max-width: 640px) { body { padding: 0 12px 32px; } h1 { font-size: 23px; }
   figure.plot { padding: 12px 8px 8px; }
   .chart text, .chart .tick, .chart .reference-label { font-size: 16px; } }
-@media print { :root { --page: #fff; } body { max-width: none; padding: 0; font-size: 12px; }
+@media print { :root { --page: #fff; } .chart text, .chart .tick { font-size: 16px; }
+  .meta, .note, .notes, .runs, figcaption p, dt, .legend { font-size: 11px; } body { max-width: none; padding: 0; font-size: 12px; }
   .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label { display: none; }
   figure, article, .privacy, tr { break-inside: avoid; } .scroll { overflow: visible; }
   th, td { padding: 3px 4px; font-size: 9px; white-space: normal; } pre { white-space: pre-wrap; } }

@@ -18,7 +18,7 @@ double nice_step(double span, int target) {
   const double rough = span / target;
   const double power = std::pow(10.0, decade(rough));
   const double share = rough / power;
-  return power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
+  return power * (share < 1.5 ? 1 : share < 3 ? 2 : share < 7 ? 5 : 10);
 }
 
 // All labels of an axis share their unit and their decimals.

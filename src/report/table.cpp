@@ -74,7 +74,7 @@ std::string Table::to_text() const {
     if (n > 0) continue;
     std::size_t total = shown.empty() ? 0 : shown.size() - 1;
     for (const auto width : widths) total += width;
-    for (std::size_t i = 0; i + 1 < total; ++i) out += "─";
+    for (std::size_t i = 0; i < total; ++i) out += "─";
     out += '\n';
   }
   return out;

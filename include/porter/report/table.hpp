@@ -20,8 +20,8 @@ struct TableColumn {
 };
 
 struct TableCell {
-  std::string text = "–";       ///< for people
-  std::optional<double> value;  ///< for machines; text columns have none
+  std::string text = "–";            ///< for people
+  std::optional<double> value = {};  ///< for machines; text columns have none
   bool best = false;
 };
 

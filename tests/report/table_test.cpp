@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "markup.hpp"
+#include "report/text.hpp"
+#include "sample_run.hpp"
+
+namespace porter {
+namespace {
+
+Table small_table() {
+  Table table;
+  table.columns = {{.key = "run", .title = "run", .is_text = true},
+                   {.key = "loss", .title = "loss"},
+                   {.key = "none", .title = "never shown"}};
+  table.rows = {{{.text = "größe, \"a\""}, {.text = "0.5", .value = 0.5, .best = true}, {}},
+                {{.text = "日本|<b>"}, {.text = "12.25", .value = 12.25}, {}}};
+  return table;
+}
+
+TEST(Table, AlignsTextByDisplayWidth) {
+  EXPECT_EQ(small_table().to_text(),
+            "run          loss\n"
+            "──────────────────\n"
+            "größe, \"a\"    0.5*\n"
+            "日本|<b>    12.25\n");
+}
+
+TEST(Table, EscapesWhatEachFormatReserves) {
+  const auto table = small_table();
+  EXPECT_EQ(table.to_markdown(),
+            "| run | loss |\n|---|---:|\n| größe, \"a\" | **0.5** |\n| 日本\\|\\<b> | 12.25 |\n");
+  EXPECT_EQ(table.to_csv(), "run,loss,none\n\"größe, \"\"a\"\"\",0.5,\n日本|<b>,12.25,\n");
+  const auto json = nlohmann::json::parse(table.to_json());
+  EXPECT_EQ(json[1]["run"], "日本|<b>");
+  EXPECT_EQ(json[0]["loss"], 0.5);
+  EXPECT_TRUE(json[0]["none"].is_null());
+  EXPECT_EQ(markup_fault(table.to_html()), "");
+}
+
+TEST(DisplayWidth, CountsTerminalColumns) {
+  for (const auto& [text, width] : {std::pair{"", 0U},
+                                    {"abc", 3U},
+                                    {"ε≤", 2U},
+                                    {"日本", 4U},
+                                    {"e\u0301", 1U},
+                                    {"\xff\xc3", 2U}})
+    EXPECT_EQ(display_width(text), width) << text;
+}
+
+TEST(Format, ShortensNumbers) {
+  for (const auto& [value, text] : {std::pair{0.0, "0"},
+                                    {9999.0, "9999"},
+                                    {38400.0, "38.4k"},
+                                    {384e3, "384k"},
+                                    {4e6, "4.0M"},
+                                    {2.5e13, "25.0T"}})
+    EXPECT_EQ(format_si(value), text);
+  EXPECT_EQ(format_seconds(0.00125), "1.25 ms");
+  EXPECT_EQ(format_seconds(2e-6), "2 µs");
+  EXPECT_EQ(format_seconds(61), "61 s");
+  EXPECT_EQ(format_power(2, -15), "2×10⁻¹⁵");
+}
+
+std::vector<std::string> best_runs(const Table& table, const std::string& key) {
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    for (const auto& row : table.rows)
+      if (table.columns[c].key == key && row[c].best) names.push_back(row[0].text);
+  return names;
+}
+
+TEST(Compare, MarksTheBestOfRunsThatDidNotDiverge) {
+  const std::string head = "round,loss,test_accuracy,bits_per_agent\n";
+  std::vector<Trace> traces = {sample_trace("a", head + "9,0.5,0.7,100\n"),
+                               sample_trace("b", head + "9,0.4,0.6,100\n"),
+                               sample_trace("wild", head + "9,0.1,nan,100\n")};
+  traces[2].status = "diverged";
+  const auto table = compare_runs(traces);
+  EXPECT_EQ(best_runs(table, "loss"), std::vector<std::string>{"b"});
+  EXPECT_EQ(best_runs(table, "test_accuracy"), std::vector<std::string>{"a"});
+  EXPECT_TRUE(best_runs(table, "bits_per_agent").empty()) << "all are equal";
+  EXPECT_TRUE(nlohmann::json::parse(table.to_json())[2]["test_accuracy"].is_null());
+}
+
+TEST(Compare, LeavesOutColumnsThatNoRunHas) {
+  auto trace = sample_trace("a", "round,loss,test_accuracy\n0,1,\n");
+  trace.facts.clear();
+  const auto text = compare_runs(std::vector{trace}).to_text();
+  EXPECT_TRUE(contains(text, "loss"));
+  for (const char* title : {"test acc.", "sigma", "epsilon", "bits"})
+    EXPECT_FALSE(contains(text, title)) << text;
+}
+
+TEST(Compare, ManagesARunWithoutAnyEvaluation) {
+  auto trace = sample_trace("early", "round,loss\n");
+  trace.status = "interrupted";
+  EXPECT_EQ(compare_runs(std::vector{trace}).rows.size(), 1U);
+  EXPECT_EQ(compare_notes(std::vector{trace})[0],
+            "early interrupted: its figures are those of no round at all.");
+}
+
+TEST(CompareNotes, WarnOfTheMajorityClassAndOfUtilityAgainstLoss) {
+  const std::string head = "round,loss,utility,test_accuracy\n";
+  const auto notes = compare_notes(std::vector{sample_trace("flat", head + "9,32,0.3,0.58\n"),
+                                               sample_trace("good", head + "9,1.2,0.5,0.765\n")});
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(
+      notes[0],
+      "Always answering the majority class scores 0.7600 on the test set; flat is no better.");
+  EXPECT_TRUE(contains(notes[1], "favours flat, the loss favours good")) << notes[1];
+}
+
+TEST(PrivacyStatements, CallNothingGuaranteedThatIsInDoubt) {
+  auto sure = sample_trace("sure");
+  sure.privacy = "(1, 1e-5) local differential privacy per sample.";
+  sure.epsilon = {0.9, 1.0};
+  auto simulated = sure, noiseless = sure, unbounded = sure, silent = sure, retracted = sure;
+  simulated.privacy += " Simulated noise.";
+  noiseless.facts["sigma"] = "0";
+  unbounded.epsilon = {0.9, INFINITY};
+  silent.privacy = "";
+  retracted.privacy = "Clipped per batch: NOT PRIVATE.";
+  EXPECT_TRUE(privacy_statements(std::vector{sure})[0].guaranteed);
+  for (const auto& trace : {simulated, noiseless, unbounded, silent, retracted}) {
+    const auto statement = privacy_statements(std::vector{trace})[0];
+    EXPECT_FALSE(statement.guaranteed) << statement.text;
+    EXPECT_FALSE(statement.text.empty());
+  }
+  const auto groups = privacy_statements(std::vector{sure, simulated, sure});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].runs.size(), 2U);
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "markup.hpp"
+#include "porter/core/error.hpp"
+#include "sample_run.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+std::string error_of(const auto& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Metrics, KeepsEmptyCellsApartFromNonFiniteOnes) {
+  const auto metrics = parse_metrics("round,loss,epsilon\n0,0.5,\n7,nan,1e-3\n8,inf,\n", "m.csv");
+  EXPECT_EQ(metrics.names, (std::vector<std::string>{"round", "loss", "epsilon"}));
+  EXPECT_EQ(metrics.rows(), 3U);
+  EXPECT_EQ(*metrics.find("epsilon"), (Metrics::Column{std::nullopt, 1e-3, std::nullopt}));
+  EXPECT_TRUE(std::isnan(*(*metrics.find("loss"))[1]));
+  EXPECT_TRUE(std::isinf(*(*metrics.find("loss"))[2]));
+  EXPECT_EQ(metrics.find("utility"), nullptr);
+}
+
+TEST(Metrics, ReadsAHeaderAloneAndWindowsLines) {
+  EXPECT_EQ(parse_metrics("round,loss\n", "m.csv").rows(), 0U);
+  EXPECT_EQ(parse_metrics("round,loss\r\n1,2\r\n", "m.csv").find("loss")->front(), 2.0);
+}
+
+TEST(Metrics, RefusesWhatIsNotATableAndNamesTheLine) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "m.csv: the file is empty"},
+      {"loss\n1\n", "m.csv:1: expected a column 'round'"},
+      {"round,\n", "m.csv:1: a column has no name"},
+      {"round,a,a\n", "m.csv:1: the column 'a' stands there twice"},
+      {"round,loss\n1,2\n3\n", "m.csv:3: expected 2 cells, found 1"},
+      {"round,loss\n1,2,3\n", "m.csv:2: expected 2 cells, found 3"},
+      {"round,loss\n\n", "m.csv:2: expected 2 cells, found 1"},
+      {"round,loss\n1,x\n", "m.csv:2: column 'loss': expected a number or nothing, found 'x'"},
+      {"round,loss\n1,1.5 \n",
+       "m.csv:2: column 'loss': expected a number or nothing, found '1.5 '"},
+      {"round,loss\n,1\n", "m.csv:2: column 'round': expected a whole number"},
+      {"round,loss\n-1,1\n", "m.csv:2: column 'round': expected a whole number"},
+      {"round,loss\ninf,1\n", "m.csv:2: column 'round': expected a whole number"},
+      {"round,loss\n1,1\n1,1\n", "m.csv:3: column 'round': expected more than 1, found 1"},
+      {"round,loss\n1,0.1", "m.csv:2: the line does not end: the file is cut off"},
+  };
+  for (const auto& [text, message] : cases)
+    EXPECT_EQ(error_of([&, &text = text] { parse_metrics(text, "m.csv"); }), message) << text;
+}
+
+TEST(Trace, ReadsARunFolder) {
+  const TempDir dir;
+  write_run(dir / "a",
+            R"({"name": "first", "algorithm": "porter-dp", "status": "finished", "k": null,
+    "agents": 10, "rho": 0.048, "privacy": "simulated\u001b[31m", "epsilon": [0.9, 1.0],
+    "last": {"loss": 1}})");
+  write_file(dir / "a" / "config.toml", "[run]\n");
+  const auto trace = load_trace(dir / "a" / "");
+  EXPECT_EQ(trace.name, "first");
+  EXPECT_EQ(trace.status, "finished");
+  EXPECT_EQ(trace.privacy, "simulated [31m");  // no control characters
+  EXPECT_EQ(trace.epsilon, (std::pair{0.9, 1.0}));
+  EXPECT_EQ(trace.number("agents"), 10);
+  EXPECT_EQ(trace.number("rho"), 0.048);
+  EXPECT_EQ(trace.number("algorithm"), std::nullopt);
+  EXPECT_FALSE(trace.facts.contains("k"));
+  EXPECT_EQ(trace.last("loss"), 0.4);
+  EXPECT_EQ(trace.config, "[run]\n");
+  EXPECT_EQ(trace.graph_svg, "");
+}
+
+TEST(Trace, NeedsOnlyTheMetrics) {
+  const TempDir dir;
+  write_run(dir / "killed", "{}");
+  std::filesystem::remove(dir / "killed" / "summary.json");
+  const auto trace = load_trace(dir / "killed");
+  EXPECT_EQ(trace.name, "killed");
+  EXPECT_EQ(trace.status, "unfinished");
+  EXPECT_EQ(trace.epsilon, std::nullopt);
+}
+
+TEST(Trace, RefusesADamagedSummary) {
+  const TempDir dir;
+  for (const char* summary : {"", "{", "[]", R"({"epsilon": [1]})"}) {
+    write_run(dir / "a", summary);
+    EXPECT_TRUE(contains(error_of([&] { load_trace(dir / "a"); }), "summary.json")) << summary;
+  }
+}
+
+TEST(Traces, FolderOfRunsStandsForItsRuns) {
+  const TempDir dir;
+  for (const char* name : {"c", "a", "b"})
+    write_run(dir / "all" / name, R"({"name": ")" + std::string(name) + "\"}");
+  std::filesystem::create_directories(dir / "all" / "notes");
+  const auto traces = load_traces(std::vector{dir / "all" / "b", dir / "all"});
+  ASSERT_EQ(traces.size(), 4U);
+  EXPECT_TRUE(traces[0].name.starts_with("b (")) << "two runs of one name show their folders";
+  EXPECT_EQ(traces[1].name, "a");
+  EXPECT_EQ(traces[3].name, "c");
+}
+
+TEST(Traces, SayWhichFolderIsNoRun) {
+  const TempDir dir;
+  std::filesystem::create_directories(dir / "empty");
+  write_file(dir / "file", "");
+  for (const auto& [name, reason] : {std::pair{"missing", "no such folder"},
+                                     {"empty", "not a run folder"},
+                                     {"file", "expected a run folder, found a file"}}) {
+    const auto message = error_of([&, n = name] { load_traces(std::vector{dir / n}); });
+    EXPECT_TRUE(contains(message, (dir / name).string() + ": " + reason)) << message;
+  }
+}
+
+}  // namespace
+}  // namespace porter
