@@ -72,14 +72,6 @@ Value best_of(std::span<const Trace> traces, const Figure& figure) {
   return figure.column.better == Better::lower ? *low : *high;
 }
 
-// "a", "a and b", "a, b and c".
-std::string listing(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return out;
-}
-
 void add_status_notes(std::span<const Trace> traces, std::vector<std::string>& notes) {
   for (const auto& trace : traces) {
     if (trace.status == "finished") continue;
@@ -174,6 +166,8 @@ std::vector<std::string> compare_notes(std::span<const Trace> traces) {
   add_utility_note(traces, notes);
   return notes;
 }
+
+std::string PrivacyStatement::run_list() const { return listing(runs); }
 
 std::vector<PrivacyStatement> privacy_statements(std::span<const Trace> traces) {
   std::vector<PrivacyStatement> statements;

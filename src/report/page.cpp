@@ -49,12 +49,6 @@ constexpr std::array kFacts = {
     FactLabel{"seed", "seed"},
 };
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 // A word of a POSIX shell.
 std::string shell_word(const std::string& text) {
   constexpr auto kPlain =
@@ -98,7 +92,7 @@ std::string privacy_section(std::span<const Trace> traces) {
         "<div class=\"privacy {}\"><strong>{}</strong><span "
         "class=\"runs\">{}</span><p>{}</p></div>\n",
         statement.guaranteed ? "guaranteed" : "doubtful",
-        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(joined(statement.runs)),
+        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(statement.run_list()),
         escape_html(statement.text));
   return section("privacy", "Privacy", body);
 }
@@ -111,7 +105,7 @@ std::string plots_section(std::span<const Trace> traces) {
   body += "</div>\n";
   if (!page.left_out.empty())
     body += fmt::format("<p class=\"note\">Left out, as no run has the figures: {}.</p>\n",
-                        joined(page.left_out));
+                        listing(page.left_out));
   return section("plots", "Plots", body);
 }
 
@@ -132,7 +126,7 @@ std::string graph_section(std::span<const Trace> traces) {
     body += fmt::format(
         "<figure class=\"graph\"><img src=\"{}\" alt=\"communication graph\"/>"
         "<figcaption>{}</figcaption></figure>\n",
-        data_url(trace->graph_svg), escape_html(joined(names)));
+        data_url(trace->graph_svg), escape_html(listing(names)));
   return section("graph", "Communication graph", body + "</div>\n");
 }
 

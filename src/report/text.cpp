@@ -70,6 +70,13 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string listing(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return out;
+}
+
 std::string format_number(double value) { return fmt::format("{:.4g}", value); }
 
 std::string format_si(double value) {

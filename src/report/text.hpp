@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace porter {
 
@@ -14,6 +15,9 @@ std::string escape_html(std::string_view text);
 
 /// Terminal columns of UTF-8 text: wide East Asian characters take two, combining marks none.
 std::size_t display_width(std::string_view text);
+
+/// "a", "a and b", "a, b and c".
+std::string listing(const std::vector<std::string>& names);
 
 /// Four significant digits; "nan" and "inf" as such.
 std::string format_number(double value);

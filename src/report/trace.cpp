@@ -137,7 +137,11 @@ std::string read_if_there(const fs::path& path) {
   return fs::exists(path) ? read_file(path, kMaxTextBytes) : std::string();
 }
 
-bool is_run(const fs::path& folder) { return fs::is_regular_file(folder / "metrics.csv"); }
+// A folder that may not be entered is no run; who asked for it gets an Error with its name.
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / "metrics.csv", ignored);
+}
 
 std::vector<fs::path> runs_inside(const fs::path& folder) {
   std::vector<fs::path> runs;
@@ -191,8 +195,11 @@ Trace load_trace(const fs::path& folder) {
 std::vector<Trace> load_traces(std::span<const fs::path> folders) {
   std::vector<Trace> traces;
   for (const auto& folder : folders) {
-    require(fs::exists(folder), ErrorKind::io, folder.string(), ": no such folder");
-    require(fs::is_directory(folder), ErrorKind::io, folder.string(),
+    std::error_code error;
+    const auto type = fs::status(folder, error).type();
+    require(type != fs::file_type::not_found, ErrorKind::io, folder.string(), ": no such folder");
+    require(!error, ErrorKind::io, folder.string(), ": ", error.message());
+    require(type == fs::file_type::directory, ErrorKind::io, folder.string(),
             ": expected a run folder, found a file");
     const auto runs = is_run(folder) ? std::vector{folder} : runs_inside(folder);
     require(!runs.empty(), ErrorKind::io, folder.string(),

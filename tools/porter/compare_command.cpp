@@ -18,12 +18,6 @@ struct Options {
   bool json = false, csv = false, markdown = false;
 };
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 void print_json(const std::vector<Trace>& traces) {
   nlohmann::ordered_json out;
   out["runs"] = nlohmann::ordered_json::parse(compare_runs(traces).to_json());
@@ -45,8 +39,7 @@ void print_for_people(const std::vector<Trace>& traces, bool markdown) {
       << (markdown ? "bold" : "*") << ": best of the runs that did not diverge.\n";
   for (const auto& note : compare_notes(traces)) std::cout << bullet << note << '\n';
   for (const auto& statement : privacy_statements(traces))
-    std::cout << bullet << "Privacy of " << joined(statement.runs) << ": " << statement.text
-              << '\n';
+    std::cout << bullet << "Privacy of " << statement.run_list() << ": " << statement.text << '\n';
 }
 
 void compare(const Options& options) {

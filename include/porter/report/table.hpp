@@ -51,6 +51,8 @@ struct PrivacyStatement {
   std::string text;
   std::vector<std::string> runs;
   bool guaranteed = false;  ///< false also when in doubt: it only decides how loudly to warn
+
+  std::string run_list() const;  ///< a, b and c
 };
 
 /// The runs grouped by what they say about privacy, in order of first appearance.
