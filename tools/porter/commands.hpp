@@ -7,6 +7,7 @@
 // action as the sub-command's callback; actions report failure by throwing porter::Error.
 namespace porter::cli {
 
+void add_demo_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_eval_command(CLI::App& app);
 void add_compare_command(CLI::App& app);

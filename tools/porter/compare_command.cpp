@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "comparison.hpp"
 #include "porter/report/table.hpp"
 #include "porter/report/trace.hpp"
 
@@ -28,8 +29,9 @@ void print_json(const std::vector<Trace>& traces) {
   std::cout << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
-// The table, then what must be known to read it; `bullet` opens every note.
-void print_for_people(const std::vector<Trace>& traces, bool markdown) {
+}  // namespace
+
+void print_comparison(const std::vector<Trace>& traces, bool markdown) {
   const auto table = compare_runs(traces);
   const char* bullet = markdown ? "- " : "  ";
   std::cout << (markdown ? table.to_markdown() : table.to_text()) << '\n';
@@ -42,6 +44,8 @@ void print_for_people(const std::vector<Trace>& traces, bool markdown) {
     std::cout << bullet << "Privacy of " << statement.run_list() << ": " << statement.text << '\n';
 }
 
+namespace {
+
 void compare(const Options& options) {
   const auto traces = load_traces(options.folders);
   if (options.json)
@@ -49,7 +53,7 @@ void compare(const Options& options) {
   else if (options.csv)
     std::cout << compare_runs(traces).to_csv();
   else
-    print_for_people(traces, options.markdown);
+    print_comparison(traces, options.markdown);
 }
 
 }  // namespace

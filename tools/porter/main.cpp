@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);
   int exit_code = 0;
+  porter::cli::add_demo_command(app, exit_code);
   porter::cli::add_run_command(app, exit_code);
   porter::cli::add_eval_command(app);
   porter::cli::add_compare_command(app);

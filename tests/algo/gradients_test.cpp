@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/algo/gradients.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "porter/core/vector_math.hpp"
+#include "toy_data.hpp"
+
+namespace porter {
+namespace {
+
+// Twenty samples at each of three agents.
+struct Fixture {
+  Dataset data = toy_data(60, 8, 2, false);
+  std::unique_ptr<const Model> model = make_model({.name = "logistic", .lambda = 0.2}, 8, 2);
+  ThreadPool pool{1};
+  Rows X = [] {
+    Rows rows(3, 8);
+    RngStream(1, Draw::test, 0, 0).fill_normal(rows.values());
+    return rows;
+  }();
+
+  Rows estimate(const GradientOptions& options, std::uint32_t round = 1) {
+    Rows G(3, 8);
+    GradientEstimator({*model, data, 3}, options, pool).estimate(X, round, G);
+    return G;
+  }
+};
+
+TEST(Gradients, FullBatchIsTheMeanOverTheAgentsOwnRows) {
+  Fixture f;
+  const auto G = f.estimate({.batch = 20});
+  for (std::size_t agent = 0; agent < 3; ++agent) {
+    std::vector<double> expected(8, 0.0), g(8);
+    for (std::size_t row = 0; row < 20; ++row) {
+      f.model->loss(f.X.row(agent), f.data[agent * 20 + row], g);
+      axpy(0.05, g, expected);
+    }
+    EXPECT_LT(squared_distance(G.row(agent), expected), 1e-28);
+  }
+}
+
+TEST(Gradients, BatchesAreDrawnWithoutReplacementAndDifferByAgentAndRound) {
+  Fixture f;
+  const GradientEstimator estimator({*f.model, f.data, 3}, {.batch = 7}, f.pool);
+  std::set<std::vector<std::uint32_t>> seen;
+  for (std::size_t agent = 0; agent < 3; ++agent)
+    for (std::uint32_t round = 1; round <= 20; ++round) {
+      const auto batch = estimator.draw_batch(agent, round);
+      EXPECT_EQ(std::set<std::uint32_t>(batch.begin(), batch.end()).size(), 7U);
+      EXPECT_LT(batch.back(), 20U);
+      seen.insert(batch);
+    }
+  EXPECT_EQ(seen.size(), 60U);  // 77520 subsets: two equal ones are unlikely, and the seed is fixed
+}
+
+TEST(Gradients, PerSampleAndPerBatchClippingAreNotTheSame) {
+  Fixture f;
+  const Clip clip = parse_clip("linear:0.3");
+  const auto sample = f.estimate({.batch = 10, .clip = clip, .clip_target = ClipTarget::sample});
+  const auto batch = f.estimate({.batch = 10, .clip = clip, .clip_target = ClipTarget::batch});
+  EXPECT_GT(squared_distance(sample.row(0), batch.row(0)), 1e-4);
+  for (std::size_t agent = 0; agent < 3; ++agent) {
+    EXPECT_LE(squared_norm(sample.row(agent)), 0.09);
+    EXPECT_LE(squared_norm(batch.row(agent)), 0.09);
+  }
+}
+
+TEST(Gradients, ReplacingOneSampleMovesTheMeanByAtMostTwoTauOverB) {
+  Fixture f;
+  const GradientOptions options{.batch = 4, .clip = parse_clip("smooth:0.5")};
+  double largest = 0;
+  for (std::uint32_t round = 1; round <= 100; ++round) {
+    const auto before = f.estimate(options, round);
+    Fixture other;
+    for (std::size_t j = 0; j < 8; ++j)
+      other.data.values[3 * 8 + j] = -40.0F;  // sample 3 of agent 0
+    const auto after = other.estimate(options, round);
+    largest = std::max(largest, std::sqrt(squared_distance(before.row(0), after.row(0))));
+    EXPECT_EQ(squared_distance(before.row(1), after.row(1)), 0);
+  }
+  EXPECT_LE(largest, 2 * 0.5 / 4);
+  EXPECT_GT(largest, 0.5 / 4 * 0.5);  // it was drawn now and then, and it matters
+}
+
+TEST(Gradients, NoiseHasTheStandardDeviationOnEveryCoordinateAndIsFresh) {
+  Fixture f;
+  const auto clean = f.estimate({.batch = 20});
+  double sum = 0, square = 0, lag = 0, across = 0;
+  constexpr std::uint32_t rounds = 4000;
+  std::vector<double> previous(8, 0.0);
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    const auto noisy = f.estimate({.batch = 20, .noise_stddev = 0.7}, round);
+    for (std::size_t j = 0; j < 8; ++j) {
+      const double e = noisy.row(0)[j] - clean.row(0)[j], other = noisy.row(1)[j] - clean.row(1)[j];
+      sum += e, square += e * e, lag += e * previous[j], across += e * other;
+      previous[j] = e;
+    }
+  }
+  const double n = rounds * 8.0, five = 5 / std::sqrt(n);  // five standard errors
+  EXPECT_NEAR(sum / n, 0, five * 0.7);
+  EXPECT_NEAR(square / n, 0.49, five * 0.49 * std::sqrt(2.0));
+  EXPECT_NEAR(lag / n, 0, five * 0.49);
+  EXPECT_NEAR(across / n, 0, five * 0.49);
+}
+
+TEST(Gradients, ABrokenSampleContributesNothing) {
+  Fixture f;
+  f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0
+  const auto G = f.estimate({.batch = 20, .clip = parse_clip("smooth:1")});
+  EXPECT_TRUE(all_finite(G.values()));
+}
+
+}  // namespace
+}  // namespace porter

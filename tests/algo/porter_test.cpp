@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "porter/core/vector_math.hpp"
+#include "toy_network.hpp"
+
+namespace porter {
+namespace {
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  return std::sqrt(squared_distance(a, b));
+}
+
+TEST(Porter, TheMeanTrackerIsTheMeanGradientForEveryGraphRuleAndCompressor) {
+  for (const char* graph : {"ring", "star", "erdos-renyi:0.6", "complete"})
+    for (const char* mixing : {"metropolis", "fdla", "lazy"})
+      for (const char* compressor : {"identity", "top_k:0.3", "random_k:0.3", "sign", "gsgd:4"}) {
+        SCOPED_TRACE(testing::Message() << graph << ' ' << mixing << ' ' << compressor);
+        const auto toy = ToyNetwork{.graph = graph,
+                                    .mixing = mixing,
+                                    .compressor = compressor,
+                                    .gamma = 0.1,
+                                    .noise_stddev = 0.5}
+                             .build();
+        for (std::uint32_t round = 1; round <= 50; ++round) {
+          toy->algorithm->step(round);
+          // Rounding only: the terms are of order one and the weights sum to one to 1e-15.
+          ASSERT_LT(*toy->algorithm->tracking_error(), 1e-13) << "round " << round;
+        }
+      }
+}
+
+TEST(Porter, TheAverageFollowsAveragedSgdExactly) {
+  const auto toy = ToyNetwork{.compressor = "random_k:0.3", .noise_stddev = 0.2}.build();
+  auto expected = mean_row(toy->algorithm->iterates());
+  for (std::uint32_t round = 1; round <= 200; ++round) {
+    toy->algorithm->step(round);
+    axpy(-0.1, mean_row(toy->state("G")), expected);  // eta of the toy
+    ASSERT_LT(distance(mean_row(toy->algorithm->iterates()), expected), 1e-12) << round;
+  }
+}
+
+// A float running sum drifts by 0.45 in 3e5 rounds of such a problem.
+TEST(Porter, TheMeanTrackerDoesNotDriftInAMillionRounds) {
+  const auto toy = ToyNetwork{.agents = 4,
+                              .compressor = "top_k:0.25",
+                              .clip_target = ClipTarget::sample,
+                              .rows_per_agent = 3,
+                              .features = 4,
+                              .batch = 1,
+                              .eta = 0.01,
+                              .gamma = 0.2,
+                              .noise_stddev = 1}
+                       .build();
+  double worst = 0;
+  for (std::uint32_t round = 1; round <= 1'000'000; ++round) {
+    toy->algorithm->step(round);
+    if (round % 100'000 == 0) {
+      const double scale = std::sqrt(squared_norm(mean_row(toy->state("G"))));
+      worst = std::max(worst, *toy->algorithm->tracking_error() / scale);
+    }
+  }
+  EXPECT_LT(worst, 1e-6);
+  RecordProperty("worst_relative_drift", std::to_string(worst));
+  std::printf("worst relative drift %.3g\n", worst);
+}
+
+TEST(Porter, TheIncrementalGapIsTheMatrixProduct) {
+  const auto toy =
+      ToyNetwork{.graph = "erdos-renyi:0.6", .mixing = "fdla", .compressor = "top_k:0.3"}.build();
+  for (std::uint32_t round = 1; round <= 300; ++round) toy->algorithm->step(round);
+  for (const auto* channel : {"0", "1"}) {
+    const Rows& Q = toy->state(std::string("Q") + channel);
+    const Rows& gap = toy->state(std::string("gap") + channel);
+    for (std::size_t i = 0; i < Q.agents(); ++i) {
+      std::vector<double> expected(Q.dim(), 0.0);
+      for (std::size_t j = 0; j < Q.agents(); ++j)
+        axpy(toy->network.mixing(j, i) - (i == j), Q.row(j), expected);
+      EXPECT_LT(distance(gap.row(i), expected), 1e-12);
+    }
+  }
+}
+
+TEST(Porter, BeerFindsAStationaryPointWithFullBatches) {
+  const auto toy = ToyNetwork{.compressor = "top_k:0.3",
+                              .algorithm = "beer",
+                              .clip = "none",
+                              .batch = 10,
+                              .eta = 0.1,
+                              .gamma = 0.2}
+                       .build();
+  for (std::uint32_t round = 1; round <= 4000; ++round) toy->algorithm->step(round);
+  const auto x = mean_row(toy->algorithm->iterates());
+  std::vector<double> gradient(x.size(), 0.0);
+  toy->model->evaluate(x, toy->data, 0, toy->data.rows(), gradient);
+  EXPECT_LT(std::sqrt(squared_norm(gradient)) / static_cast<double>(toy->data.rows()), 1e-6);
+  EXPECT_LT(distance(toy->algorithm->iterates().row(0), x), 1e-6);  // and the agents agree
+}
+
+TEST(Algorithms, EqualBitsForAnyNumberOfThreads) {
+  for (const auto& info : algorithm_table()) {
+    SCOPED_TRACE(info.name);
+    std::vector<Rows> results;
+    for (const std::size_t threads : {1, 2, 4}) {
+      const auto toy = ToyNetwork{.compressor = info.compresses ? "random_k:0.3" : "identity",
+                                  .algorithm = info.name,
+                                  .threads = threads,
+                                  .noise_stddev = 0.1,
+                                  .unbiased = info.server}
+                           .build();
+      for (std::uint32_t round = 1; round <= 30; ++round) toy->algorithm->step(round);
+      results.push_back(toy->algorithm->iterates());
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+  }
+}
+
+TEST(Algorithms, AllDescendOnAnEasyProblem) {
+  for (const auto& info : algorithm_table()) {
+    SCOPED_TRACE(info.name);
+    const auto toy = ToyNetwork{.compressor = info.compresses ? "random_k:0.5" : "identity",
+                                .algorithm = info.name,
+                                .clip = info.name == "beer" ? "none" : "smooth:1.0",
+                                .batch = 5,
+                                .eta = 0.2,
+                                .gamma = 0.2,
+                                .unbiased = info.server}
+                         .build();
+    const auto loss = [&] {
+      return toy->model
+          ->evaluate(mean_row(toy->algorithm->iterates()), toy->data, 0, toy->data.rows(), {})
+          .loss;
+    };
+    const double start = loss();
+    for (std::uint32_t round = 1; round <= 400; ++round) toy->algorithm->step(round);
+    EXPECT_LT(loss(), 0.8 * start);
+  }
+}
+
+TEST(Algorithms, TrafficIsTheLengthOfThePayloads) {
+  constexpr std::uint64_t agents = 6, rounds = 10, degree = 2, features = 7;
+  const auto traffic = [&](const char* algorithm, const char* compressor) {
+    const auto toy = ToyNetwork{.compressor = compressor, .algorithm = algorithm}.build();
+    for (std::uint32_t round = 1; round <= rounds; ++round) toy->algorithm->step(round);
+    return toy->algorithm->traffic();
+  };
+  constexpr std::uint64_t random_2 = 2 * 4 + 4, dense = features * 4 + 4;  // values and checksum
+  const auto porter = traffic("porter-gc", "random_k:k=2");
+  EXPECT_EQ(porter.message_bytes, agents * rounds * 2 * random_2);  // V and X
+  EXPECT_EQ(porter.link_bytes, degree * porter.message_bytes);
+  EXPECT_EQ(traffic("choco-sgd", "random_k:k=2").message_bytes, agents * rounds * random_2);
+  EXPECT_EQ(traffic("dsgd", "identity").message_bytes, agents * rounds * dense);
+  const auto soteria = traffic("soteriafl-sgd", "random_k:k=2");
+  EXPECT_EQ(soteria.message_bytes, agents * rounds * random_2);
+  EXPECT_EQ(soteria.link_bytes, agents * rounds * (random_2 + 4 * features));  // and the answer
+}
+
+TEST(Algorithms, UnknownNamesAreRefusedWithTheList) {
+  try {
+    find_algorithm("sgd");
+    FAIL();
+  } catch (const std::exception& error) {
+    EXPECT_NE(std::string(error.what()).find("soteriafl-sgd"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace porter

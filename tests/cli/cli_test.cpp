@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command as a user meets it: exit codes, messages, files left behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "porter/io/file.hpp"
+#include "porter/io/npy.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Cli : public testing::Test {
+ protected:
+  Cli() {
+    std::string train;
+    for (int i = 0; i < 60; ++i)
+      train += std::to_string(i % 7) + "," + std::to_string((i * i) % 5) + "," +
+               std::to_string(i % 7 > 3 ? 1 : 0) + "\n";
+    write_file(dir_ / "train.csv", train);
+    write_file(
+        dir_ / "c.toml",
+        "[data]\ntrain = \"train.csv\"\ntest = \"train.csv\"\n[network]\nagents = 3\ngraph = "
+        "\"ring\"\n"
+        "[algorithm]\nrounds = 40\ncompressor = \"random_k:0.5\"\nconsensus = 0.2\nstep = 0.1\n");
+  }
+  CommandResult porter(const std::string& arguments) {
+    return run_command("cd " + dir_.path().string() + " && " PORTER_BINARY_DIR "/porter " +
+                       arguments);
+  }
+  std::size_t files_in(const fs::path& folder) {
+    return fs::exists(folder) ? std::size_t(std::distance(fs::directory_iterator(folder), {})) : 0;
+  }
+  TempDir dir_;
+};
+
+TEST_F(Cli, RunWritesTheFolderOfTheContract) {
+  const auto result = porter("run c.toml --out out");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  for (const char* file :
+       {"config.toml", "metrics.csv", "summary.json", "privacy.json", "model.npz", "graph.svg"})
+    EXPECT_TRUE(fs::exists(dir_ / "out" / file)) << file;
+  EXPECT_NE(result.output.find("simulated noise: not private"), std::string::npos);
+  EXPECT_EQ(result.output.find("\x1b"), std::string::npos) << "no control codes off a terminal";
+}
+
+TEST_F(Cli, TwoRunsAndTwoThreadCountsGiveTheSameModel) {
+  ASSERT_EQ(porter("run c.toml --out a --set run.threads=1").exit_code, 0);
+  ASSERT_EQ(porter("run c.toml --out b --set run.threads=2").exit_code, 0);
+  EXPECT_EQ(read_file(dir_ / "a" / "model.npz"), read_file(dir_ / "b" / "model.npz"));
+}
+
+TEST_F(Cli, AnInterruptWritesACheckpointAndResumeContinuesBitForBit) {
+  const std::string slow = "--set algorithm.rounds=200000 --set run.evaluate=end";
+  ASSERT_EQ(porter("run c.toml --out straight " + slow).exit_code, 0);
+  const auto stopped = run_command(
+      "cd " + dir_.path().string() +
+      " && timeout -s INT 0.3 " PORTER_BINARY_DIR "/porter run c.toml --out broken " + slow);
+  if (!fs::exists(dir_ / "broken" / "checkpoint" / "checkpoint.npz"))
+    GTEST_SKIP() << "the run ended before the interrupt came: " << stopped.output;
+  EXPECT_NE(stopped.output.find("--resume"), std::string::npos) << stopped.output;
+  EXPECT_FALSE(fs::exists(dir_ / "broken" / "model.npz"));
+  ASSERT_EQ(porter("run broken/config.toml --out broken --resume").exit_code, 0);
+  EXPECT_EQ(read_file(dir_ / "straight" / "model.npz"), read_file(dir_ / "broken" / "model.npz"));
+  EXPECT_EQ(porter("run broken/config.toml --out broken --resume").exit_code, 0)
+      << "finished: nothing to do";
+}
+
+TEST_F(Cli, WrongConfigsExitWithTwoAndLeaveNothing) {
+  const struct {
+    const char* arguments;
+    const char* expected;
+  } cases[] = {
+      {"run c.toml --out out --set algorithm.stepp=1", "algorithm.stepp"},
+      {"run c.toml --out out --set algorithm.step=big", "expected a number"},
+      {"run c.toml --out out --set algorithm.compressor=random_k:k=4", "algorithm.compressor"},
+      {"run c.toml --out out --set algorithm.batch=21", "algorithm.batch"},
+      {"run c.toml --out out --set network.agents=61", "network.agents"},
+      {"run c.toml --out out --set privacy.delta=1", "privacy.delta"},
+      {"run c.toml --out out --set network.graph=file:edges.txt", "edges.txt"},
+      {"run c.toml --out out --set network.mixing=file:W.npy", "W.npy"},
+      {"run c.toml --out out --set data.test=labels.csv", "labels.csv"},
+      {"run c.toml --resume", "--out"},
+      {"run", "config"},
+      {"fly", "fly"},
+      {"", "subcommand"},
+  };
+  write_file(dir_ / "edges.txt", "0 1\n");  // leaves agent 2 alone
+  write_file(dir_ / "labels.csv", "1,2,7\n");
+  const std::vector<std::size_t> shape = {3, 3};
+  save_npy(dir_ / "W.npy", shape, std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  for (const auto& [arguments, expected] : cases) {
+    const auto result = porter(arguments);
+    const std::string text = arguments;
+    const int wanted = text.find("edges") != text.npos || text.find("labels") != text.npos ? -1 : 2;
+    if (wanted == 2) EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.output;
+    EXPECT_TRUE(result.exit_code == 1 || result.exit_code == 2) << arguments << "\n"
+                                                                << result.output;
+    EXPECT_NE(result.output.find(expected), std::string::npos) << arguments << "\n"
+                                                               << result.output;
+    EXPECT_FALSE(fs::exists(dir_ / "out")) << arguments;
+  }
+}
+
+TEST_F(Cli, BrokenDataFilesExitWithOneAndNameThePlace) {
+  write_file(dir_ / "bad.csv", "1,2,0\n1,x,1\n");
+  auto result = porter("run c.toml --out out --set data.train=bad.csv");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.output.find("bad.csv:2"), std::string::npos) << result.output;
+  result = porter("run c.toml --out out --set data.train=missing.csv");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.output.find("missing.csv"), std::string::npos) << result.output;
+  ASSERT_EQ(run_command("cd " + dir_.path().string() +
+                        " && gzip -k train.csv && head -c 60 train.csv.gz > cut.csv.gz")
+                .exit_code,
+            0);
+  result = porter("run c.toml --out out --set data.train=cut.csv.gz");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.output.find("truncated"), std::string::npos) << result.output;
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+}
+
+TEST_F(Cli, AnotherRunsFolderIsRefused) {
+  ASSERT_EQ(porter("run c.toml --out out").exit_code, 0);
+  const auto model = read_file(dir_ / "out" / "model.npz");
+  const auto refused = porter("run c.toml --out out --set run.seed=2");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("--force"), std::string::npos);
+  EXPECT_EQ(read_file(dir_ / "out" / "model.npz"), model);
+  ASSERT_EQ(porter("run c.toml --out out --set run.seed=2 --force").exit_code, 0);
+  EXPECT_NE(read_file(dir_ / "out" / "model.npz"), model);
+}
+
+TEST_F(Cli, NoSpaceLeftIsAClearErrorAndLeavesNoHalfWrittenResult) {
+  // A limit on file size fails writes as a full disk does.
+  const auto result = run_command("cd " + dir_.path().string() +
+                                  " && bash -c \"trap '' XFSZ; ulimit -f 1; " PORTER_BINARY_DIR
+                                  "/porter run c.toml --out out --set run.evaluate=every:1\"");
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  EXPECT_NE(result.output.find("cannot write"), std::string::npos) << result.output;
+  EXPECT_FALSE(fs::exists(dir_ / "out" / "model.npz"));
+  for (const auto& entry : fs::recursive_directory_iterator(dir_.path()))
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
+}
+
+TEST_F(Cli, DivergenceExitsWithOneAndSaysSo) {
+  const auto result = porter(
+      "run c.toml --out out --set algorithm.name=dsgd --set algorithm.compressor=identity --set "
+      "algorithm.step=1e200");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.output.find("diverged"), std::string::npos) << result.output;
+  EXPECT_TRUE(fs::exists(dir_ / "out" / "metrics.csv"));
+}
+
+TEST_F(Cli, DryRunPrintsTheResolvedConfigAndWritesNothing) {
+  const auto result = porter("run c.toml --out out --dry-run");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("compressor = \"random_k:0.5\""), std::string::npos);
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+  EXPECT_FALSE(fs::exists(dir_ / "runs"));
+}
+
+TEST_F(Cli, EvalUsesTheTrainedModel) {
+  ASSERT_EQ(porter("run c.toml --out out").exit_code, 0);
+  const auto result = porter("eval out --json --predictions p.csv");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "out" / "summary.json"));
+  EXPECT_DOUBLE_EQ(json["accuracy"], summary["last"]["test_accuracy"]);
+  EXPECT_DOUBLE_EQ(json["loss"], summary["last"]["test_loss"]);
+  const auto predictions = read_file(dir_ / "p.csv");
+  EXPECT_EQ(std::count(predictions.begin(), predictions.end(), '\n'), 61);
+  EXPECT_EQ(porter("eval out --which agent:2").exit_code, 0);
+  EXPECT_EQ(porter("eval out --which agent:3").exit_code, 2);
+  EXPECT_EQ(porter("eval out --which x_worst").exit_code, 1);
+  EXPECT_EQ(porter("eval missing").exit_code, 1);
+}
+
+TEST_F(Cli, CompareAndReportReadWhatRunWrote) {
+  ASSERT_EQ(porter("run c.toml --out a").exit_code, 0);
+  ASSERT_EQ(porter("run c.toml --out b --set algorithm.name=soteriafl-sgd").exit_code, 0);
+  const auto table = porter("compare a b");
+  EXPECT_EQ(table.exit_code, 0) << table.output;
+  EXPECT_NE(table.output.find("soteriafl-sgd"), std::string::npos);
+  ASSERT_EQ(porter("report a b --out r.html").exit_code, 0);
+  EXPECT_NE(read_file(dir_ / "r.html").find("<svg"), std::string::npos);
+}
+
+TEST_F(Cli, EveryCommandHasHelp) {
+  for (const char* command : {"demo", "run", "eval", "compare", "report", "graph", "data"}) {
+    const auto result = porter(std::string(command) + " --help");
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_GT(result.output.size(), 100U) << command;
+  }
+}
+
+TEST_F(Cli, TheDemoEndsWithATableAndAPage) {
+  const auto result = porter("demo --rounds 50 --out demo");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("soteriafl-sgd"), std::string::npos);
+  EXPECT_TRUE(fs::exists(dir_ / "demo" / "report.html"));
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    parse_config(text, "c.toml", overrides);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
+  const auto c = parse_config("", "c.toml");
+  EXPECT_EQ(c.data.name, "synthetic");
+  EXPECT_EQ(c.split, "shuffled");
+  EXPECT_TRUE(c.data.bias);
+  EXPECT_EQ(c.model.name, "logistic");
+  EXPECT_EQ(c.model.lambda, 0.2);
+  EXPECT_EQ(c.network.agents, 10U);
+  EXPECT_EQ(c.network.graph, "erdos-renyi:0.8");
+  EXPECT_EQ(c.network.mixing, "fdla");
+  EXPECT_EQ(c.algorithm.name, "porter-dp");
+  EXPECT_EQ(c.algorithm.rounds, 1000U);
+  EXPECT_EQ(c.algorithm.step, 0.01);
+  EXPECT_EQ(c.algorithm.consensus, 0.02);
+  EXPECT_EQ(c.algorithm.batch, 1U);
+  EXPECT_EQ(c.algorithm.clip, "smooth:1.0");
+  EXPECT_EQ(c.algorithm.clip_target, "sample");
+  EXPECT_EQ(c.algorithm.compressor, "random_k:0.05");
+  EXPECT_EQ(c.algorithm.start, "normal:0.2");
+  ASSERT_TRUE(c.privacy);
+  EXPECT_EQ(c.privacy->epsilon, 1.0);
+  EXPECT_EQ(c.privacy->delta, 1e-5);
+  EXPECT_EQ(c.run.seed, 1U);
+  EXPECT_EQ(to_string(c.run.evaluate), "log:60");
+}
+
+TEST(Config, ResolvedTextReadsBackAsItself) {
+  for (const char* text :
+       {"", "[algorithm]\nname = \"porter-gc\"\nbatch = \"full\"",
+        "[algorithm]\nname = \"soteriafl-sgd\"\nshift = 0.05\nclip_target = \"batch\"\n[run]\nseed "
+        "= 9007199254740993",
+        "[algorithm]\nname = \"dsgd\"",
+        "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
+        "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
+        "[data]\ntrain = \"a \\\"b\\\".csv\"\ntest = \"t.csv\"\n[model]\nname = \"linear\"",
+        "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3"}) {
+    SCOPED_TRACE(text);
+    const auto once = to_toml(parse_config(text, "c.toml"));
+    EXPECT_EQ(to_toml(parse_config(once, "resolved")), once);
+  }
+}
+
+TEST(Config, DefaultsFollowTheAlgorithm) {
+  const auto with = [](const std::string& name) {
+    return parse_config("[algorithm]\nname = \"" + name + "\"", "c.toml");
+  };
+  EXPECT_EQ(with("porter-gc").algorithm.clip_target, "batch");
+  EXPECT_FALSE(with("porter-gc").privacy);
+  EXPECT_EQ(with("beer").algorithm.clip, "none");
+  EXPECT_EQ(with("dsgd").algorithm.compressor, "identity");
+  EXPECT_FALSE(with("dsgd").privacy);
+  EXPECT_TRUE(with("soteriafl-sgd").algorithm.unbiased);
+  EXPECT_TRUE(with("soteriafl-sgd").privacy);
+  EXPECT_FALSE(parse_config("[model]\nname = \"mlp\"", "c").data.bias);
+}
+
+TEST(Config, OverridesWinAndNeedNoQuotes) {
+  const auto c = parse_config("[algorithm]\nstep = 0.5", "c.toml",
+                              {"algorithm.step=0.25", "algorithm.compressor=top_k:0.1",
+                               "network.graph=ring", "run.seed=7", "model.lambda=0"});
+  EXPECT_EQ(c.algorithm.step, 0.25);
+  EXPECT_EQ(c.algorithm.compressor, "top_k:0.1");
+  EXPECT_EQ(c.network.graph, "ring");
+  EXPECT_EQ(c.run.seed, 7U);
+  EXPECT_EQ(c.model.lambda, 0);
+}
+
+// What is wrong, and what the message must contain.
+TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
+  const struct {
+    const char* text;
+    std::vector<const char*> expected;
+  } cases[] = {
+      {"[algorithm]\nstepp = 1",
+       {"c.toml:2", "algorithm.stepp", "unknown key", "did you mean step?"}},
+      {"[algoritm]\nstep = 1", {"c.toml:1", "algoritm", "[algorithm]"}},
+      {"seed = 1", {"c.toml:1", "seed"}},
+      {"[algorithm]\nstep = \"big\"", {"c.toml:2", "algorithm.step", "expected a number", "big"}},
+      {"[algorithm]\nstep = 0", {"algorithm.step", "> 0"}},
+      {"[algorithm]\nstep = nan", {"algorithm.step", "expected a number"}},
+      {"[algorithm]\nrounds = 0", {"algorithm.rounds", "from 1", "found 0"}},
+      {"[algorithm]\nrounds = 1.5", {"algorithm.rounds", "whole number", "1.5"}},
+      {"[algorithm]\nrounds = -3", {"algorithm.rounds", "found -3"}},
+      {"[algorithm]\nconsensus = 1.5", {"algorithm.consensus", "(0, 1]", "1.5"}},
+      {"[algorithm]\nbatch = \"half\"", {"algorithm.batch", "\"full\"", "half"}},
+      {"[algorithm]\nbatch = 0", {"algorithm.batch"}},
+      {"[algorithm]\nclip = \"smooth\"", {"c.toml:2", "algorithm.clip", "smooth:1.0"}},
+      {"[algorithm]\nclip = \"none\"", {"algorithm.clip", "porter-dp needs"}},
+      {"[algorithm]\nclip_target = \"batch\"", {"algorithm.clip_target", "clips each sample"}},
+      {"[algorithm]\nname = \"beer\"\nclip = \"smooth:1\"",
+       {"algorithm.clip", "beer does not clip"}},
+      {"[algorithm]\nname = \"sgd\"", {"c.toml:2", "algorithm.name", "porter-gc", "sgd"}},
+      {"[algorithm]\nname = 3", {"algorithm.name", "text in quotes"}},
+      {"[algorithm]\ncompressor = \"top\"", {"c.toml:2", "algorithm.compressor", "top_k"}},
+      {"[algorithm]\ncompressor = \"random_k:1.5\"", {"algorithm.compressor", "random_k"}},
+      {"[algorithm]\nname = \"dsgd\"\ncompressor = \"top_k:0.1\"",
+       {"algorithm.compressor", "dense", "identity"}},
+      {"[algorithm]\ncompressor = \"top_k:0.1\"\nunbiased = true", {"algorithm.unbiased", "top_k"}},
+      {"[algorithm]\nshift = 0.1", {"algorithm.shift", "soteriafl"}},
+      {"[algorithm]\nmomentum = 0.5", {"algorithm.momentum", "only 1.0"}},
+      {"[algorithm]\nname = \"porter-gc\"\n[privacy]\nepsilon = 1",
+       {"[privacy]", "porter-gc adds no noise"}},
+      {"[privacy]\ndelta = 0", {"privacy.delta", "strictly between 0 and 1", "found 0"}},
+      {"[privacy]\ndelta = 1", {"privacy.delta", "found 1"}},
+      {"[privacy]\nepsilon = -1", {"privacy.epsilon", "> 0"}},
+      {"[privacy]\ncalibration = \"sigma\"", {"privacy.sigma", "needs it"}},
+      {"[privacy]\ncalibration = \"guess\"", {"privacy.calibration", "guess"}},
+      {"[privacy]\ncalibration = \"paper\"\nsigma = 1",
+       {"privacy.sigma", "calibration = \"sigma\""}},
+      {"[privacy]\nsigma = -1", {"privacy.sigma", ">= 0"}},
+      {"[privacy]\nnoise = \"secure\"", {"privacy.noise", "simulated"}},
+      {"[model]\nname = \"tree\"", {"c.toml:2", "model.name", "logistic", "tree"}},
+      {"[model]\nlambda = -1", {"model.lambda", ">= 0"}},
+      {"[model]\nhidden = [3]", {"model.hidden", "mlp"}},
+      {"[model]\nname = \"mlp\"\nhidden = [3, \"x\"]", {"model.hidden", "whole number"}},
+      {"[network]\nagents = 0", {"network.agents", "from 1"}},
+      {"[run]\nevaluate = \"often\"", {"run.evaluate", "every:N", "often"}},
+      {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
+      {"[run]\ncheckpoint = \"daily\"", {"run.checkpoint", "every:N"}},
+      {"[run]\nengine = \"mpi\"", {"run.engine", "simulate"}},
+      {"[run]\nseed = -1", {"run.seed"}},
+      {"[run\n", {"c.toml:", "not valid TOML"}},
+      {"data = 3", {"c.toml:1", "section [data]"}},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto message = error_of(text);
+    for (const auto* piece : expected)
+      EXPECT_NE(message.find(piece), std::string::npos)
+          << text << "\n  gives: " << message << "\n  lacks: " << piece;
+  }
+  for (const char* bad : {"step", "algorithm.step", "=1", ".step=1", "algorithm.=1"})
+    EXPECT_NE(error_of("", {bad}).find("--set"), std::string::npos) << bad;
+}
+
+TEST(Config, FilesAreRelativeToTheConfig) {
+  const TempDir dir;
+  write_file(dir / "c.toml",
+             "[data]\ntrain = \"sub/train.csv\"\n[network]\ngraph = \"file:edges.txt\"");
+  const auto c = load_config(dir / "c.toml");
+  EXPECT_EQ(c.data.train, (dir / "sub/train.csv").string());
+  EXPECT_EQ(c.network.graph, "file:" + (dir / "edges.txt").string());
+  EXPECT_THROW(load_config(dir / "missing.toml"), Error);
+}
+
+}  // namespace
+}  // namespace porter

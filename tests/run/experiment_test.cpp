@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
+#include "porter/io/file.hpp"
+#include "porter/run/run_folder.hpp"
+#include "temp_dir.hpp"
+#include "toy_data.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A small CSV problem and a config on it.
+class ExperimentTest : public testing::Test {
+ protected:
+  ExperimentTest() {
+    write_csv("train.csv", toy_data(120, 6, 2, false));
+    write_csv("test.csv", toy_data(40, 6, 2, false, 1));
+  }
+
+  void write_csv(const std::string& name, const Dataset& data) {
+    std::string text;
+    for (std::size_t r = 0; r < data.rows(); ++r) {
+      for (const float value : data[r].values) text += std::to_string(value) + ",";
+      text += std::to_string(static_cast<int>(data.labels[r])) + "\n";
+    }
+    write_file(dir_ / name, text);
+  }
+
+  Config config(std::vector<std::string> overrides = {}) {
+    overrides.insert(
+        overrides.begin(),
+        {"data.train=" + (dir_ / "train.csv").string(), "data.test=" + (dir_ / "test.csv").string(),
+         "network.agents=4", "network.graph=ring", "algorithm.rounds=60", "algorithm.step=0.1",
+         "algorithm.consensus=0.2", "algorithm.compressor=random_k:0.4", "run.threads=1"});
+    return parse_config("", "test", overrides);
+  }
+
+  TempDir dir_;
+};
+
+std::string model_bytes(Experiment& experiment) { return encode_npz(experiment.model()); }
+
+TEST_F(ExperimentTest, RoundZeroHoldsTheStart) {
+  Experiment experiment(config({"algorithm.start=zeros", "model.lambda=0"}));
+  std::vector<MetricsRow> rows;
+  EXPECT_EQ(
+      train(experiment, {.after_evaluation = [&](const MetricsRow& row) { rows.push_back(row); }}),
+      TrainStatus::finished);
+  EXPECT_EQ(rows.front().round, 0U);
+  EXPECT_NEAR(rows.front().loss, std::log(2.0), 1e-12);
+  EXPECT_EQ(rows.front().consensus_error, 0);
+  EXPECT_EQ(rows.front().bits_per_agent, 0);
+  EXPECT_TRUE(rows.front().test_accuracy);
+  EXPECT_EQ(rows.back().round, 60U);
+  EXPECT_LT(rows.back().loss, rows.front().loss);
+  EXPECT_FALSE(rows.back().epsilon);  // nothing is certified
+}
+
+TEST_F(ExperimentTest, UtilityIsTheRunningMeanWhenEveryRoundIsEvaluated) {
+  Experiment experiment(config({"run.evaluate=every:1"}));
+  double sum = 0;
+  train(experiment, {.after_evaluation = [&](const MetricsRow& row) {
+          sum += row.grad_norm_sq;
+          EXPECT_NEAR(row.utility, sum / (row.round + 1), 1e-12);
+        }});
+}
+
+TEST_F(ExperimentTest, SameSeedSameModelForAnyNumberOfThreads) {
+  Experiment one(config()), two(config({"run.threads=2"})), other(config({"run.seed=2"}));
+  for (auto* experiment : {&one, &two, &other}) train(*experiment, {});
+  EXPECT_EQ(model_bytes(one), model_bytes(two));
+  EXPECT_NE(model_bytes(one), model_bytes(other));
+}
+
+TEST_F(ExperimentTest, PaperSigmaFollowsEquationSeven) {
+  const Experiment experiment(config({"privacy.epsilon=0.5", "privacy.delta=0.01"}));
+  // tau = 1, T = 60, m = 30
+  EXPECT_NEAR(experiment.facts().sigma, std::sqrt(60 * std::log(100.0)) / (30 * 0.5), 1e-12);
+  EXPECT_NE(experiment.facts().privacy.find("simulated noise: not private"), std::string::npos);
+  EXPECT_EQ(Experiment(config({"privacy.sigma=0"})).facts().privacy,
+            "sigma = 0, no noise is added: not private");
+}
+
+TEST_F(ExperimentTest, XOutIsTheIterateOfItsRoundAndAgent) {
+  Experiment experiment(config());
+  const auto facts = experiment.facts();
+  ASSERT_GE(facts.output_round, 1U);
+  ASSERT_LE(facts.output_round, 60U);
+  std::vector<double> expected;
+  train(experiment, {.after_round = [&](const Experiment& now) {
+          const auto row = now.algorithm().iterates().row(facts.output_agent);
+          if (now.round() == facts.output_round) expected.assign(row.begin(), row.end());
+        }});
+  EXPECT_EQ(experiment.model().at("x_out").values, expected);
+}
+
+TEST_F(ExperimentTest, InterruptedAndResumedIsBitIdenticalForEveryAlgorithm) {
+  for (const auto& info : algorithm_table()) {
+    SCOPED_TRACE(info.name);
+    std::vector<std::string> overrides = {"algorithm.name=" + info.name};
+    if (!info.compresses) overrides.push_back("algorithm.compressor=identity");
+    const auto straight = dir_ / (info.name + "-straight"), broken = dir_ / (info.name + "-broken");
+    {
+      Experiment experiment(config(overrides));
+      RunFolder folder(straight, experiment, ExistingRun::refuse);
+      train_in_folder(experiment, folder, {});
+    }
+    for (const std::uint32_t stop : {0U, 7U, 41U}) {
+      Experiment experiment(config(overrides));
+      RunFolder folder(broken, experiment,
+                       fs::exists(broken) ? ExistingRun::resume : ExistingRun::refuse);
+      if (fs::exists(broken / "summary.json")) folder.restore(experiment);
+      EXPECT_EQ(train_in_folder(experiment, folder,
+                                {.stop_requested = [&] { return experiment.round() >= stop; }}),
+                TrainStatus::interrupted);
+      EXPECT_EQ(RunFolder::recorded_status(broken), "interrupted");
+    }
+    Experiment experiment(config(overrides));
+    RunFolder folder(broken, experiment, ExistingRun::resume);
+    folder.restore(experiment);
+    EXPECT_EQ(experiment.round(), 41U);
+    EXPECT_EQ(train_in_folder(experiment, folder, {}), TrainStatus::finished);
+    EXPECT_EQ(read_file(straight / "model.npz"), read_file(broken / "model.npz"));
+    // The metrics too, but for the last column, the seconds.
+    const auto without_seconds = [](const std::string& text) {
+      std::istringstream in(text);
+      std::string out, line;
+      while (std::getline(in, line)) out += line.substr(0, line.rfind(',')) + "\n";
+      return out;
+    };
+    EXPECT_EQ(without_seconds(read_file(straight / "metrics.csv")),
+              without_seconds(read_file(broken / "metrics.csv")));
+  }
+}
+
+TEST_F(ExperimentTest, PeriodicCheckpointsSurviveAKill) {
+  const auto folder_path = dir_ / "killed";
+  {
+    Experiment experiment(config({"run.checkpoint=every:10"}));
+    RunFolder folder(folder_path, experiment, ExistingRun::refuse);
+    // Thrown out of the middle, as a kill would: no final files.
+    EXPECT_THROW(train_in_folder(experiment, folder,
+                                 {.after_round =
+                                      [](const Experiment& now) {
+                                        if (now.round() == 25) throw std::runtime_error("killed");
+                                      }}),
+                 std::runtime_error);
+    EXPECT_FALSE(fs::exists(folder_path / "model.npz"));
+  }
+  Experiment straight(config());
+  train(straight, {});
+  Experiment experiment(config({"run.checkpoint=every:10"}));
+  RunFolder folder(folder_path, experiment, ExistingRun::resume);
+  folder.restore(experiment);
+  EXPECT_EQ(experiment.round(), 20U);
+  train_in_folder(experiment, folder, {});
+  EXPECT_EQ(model_bytes(experiment), model_bytes(straight));
+}
+
+TEST_F(ExperimentTest, DivergenceStopsAndKeepsTheMetrics) {
+  Experiment experiment(config({"algorithm.name=dsgd", "algorithm.compressor=identity",
+                                "algorithm.step=1e200", "run.evaluate=every:1"}));
+  RunFolder folder(dir_ / "diverged", experiment, ExistingRun::refuse);
+  EXPECT_EQ(train_in_folder(experiment, folder, {}), TrainStatus::diverged);
+  EXPECT_LT(experiment.round(), 60U);
+  EXPECT_EQ(RunFolder::recorded_status(dir_ / "diverged"), "diverged");
+  EXPECT_FALSE(fs::exists(dir_ / "diverged" / "model.npz"));
+  EXPECT_NE(read_file(dir_ / "diverged" / "metrics.csv").find("\n0,"), std::string::npos);
+}
+
+TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
+  const auto path = dir_ / "run";
+  Experiment experiment(config());
+  { RunFolder folder(path, experiment, ExistingRun::refuse); }
+  EXPECT_THROW(RunFolder(path, experiment, ExistingRun::refuse), Error);
+  Experiment other(config({"algorithm.step=0.2"}));
+  try {
+    RunFolder(path, other, ExistingRun::resume);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("step = 0.1"), std::string::npos) << text;
+    EXPECT_NE(text.find("step = 0.2"), std::string::npos) << text;
+  }
+  Experiment threads(config({"run.threads=2"}));
+  EXPECT_NO_THROW(RunFolder(path, threads, ExistingRun::resume));
+  EXPECT_NO_THROW(RunFolder(path, other, ExistingRun::replace));
+  EXPECT_THROW(RunFolder(dir_ / "absent", experiment, ExistingRun::resume), Error);
+  // A folder with other people's files is never touched.
+  fs::create_directories(dir_ / "mine");
+  write_file(dir_ / "mine" / "thesis.txt", "x");
+  EXPECT_THROW(RunFolder(dir_ / "mine", experiment, ExistingRun::replace), Error);
+  EXPECT_EQ(read_file(dir_ / "mine" / "thesis.txt"), "x");
+}
+
+TEST_F(ExperimentTest, ACheckpointOfAnotherShapeIsRefused) {
+  Experiment experiment(config());
+  auto snapshot = experiment.snapshot();
+  snapshot["state_X"] = {{4, 3}, std::vector<double>(12)};
+  EXPECT_THROW(experiment.restore(snapshot, "c.npz"), Error);
+  snapshot.erase("state_X");
+  EXPECT_THROW(experiment.restore(snapshot, "c.npz"), Error);
+}
+
+TEST_F(ExperimentTest, ImpossibleCombinationsNameTheKey) {
+  const struct {
+    std::vector<std::string> overrides;
+    const char* expected;
+  } cases[] = {
+      {{"algorithm.batch=31"}, "algorithm.batch: expected at most the 30 samples"},
+      {{"network.agents=121"}, "network.agents"},
+      {{"algorithm.compressor=random_k:k=9"}, "algorithm.compressor"},
+      {{"network.graph=hypercube", "network.agents=3"}, "network.graph"},
+      {{"network.mixing=average"}, "network.mixing"},
+      {{"algorithm.start=ones"}, "algorithm.start"},
+      {{"data.split=random"}, "data.split"},
+      {{"data.scale=huge"}, "scale"},
+      {{"algorithm.compressor=qsgd:2"}, "algorithm.compressor: porter-dp needs a contraction"},
+      {{"model.name=linear", "data.bias=false", "algorithm.start=file:none.npy"}, "none.npy"},
+  };
+  for (const auto& [overrides, expected] : cases) {
+    try {
+      Experiment experiment(config(overrides));
+      ADD_FAILURE() << overrides[0] << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos)
+          << overrides[0] << " gives: " << error.what();
+    }
+  }
+}
+
+TEST_F(ExperimentTest, SummaryHoldsTheContract) {
+  Experiment experiment(config());
+  RunFolder folder(dir_ / "run", experiment, ExistingRun::refuse);
+  train_in_folder(experiment, folder, {});
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "run" / "summary.json"));
+  for (const char* key : {"last", "best", "d", "k", "rho", "alpha", "n", "m", "sigma", "epsilon",
+                          "seconds_per_round", "bytes_sent_per_agent"})
+    EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_TRUE(summary["epsilon"].is_null());
+  EXPECT_EQ(summary["d"], 7);
+  EXPECT_EQ(summary["k"], 2);
+  EXPECT_EQ(summary["last"]["round"], 60);
+  EXPECT_EQ(summary["bytes_sent_per_agent"], 60 * 2 * (2 * 4 + 4));
+  const auto model = load_npz(dir_ / "run" / "model.npz");
+  EXPECT_EQ(model.at("X").shape, (std::vector<std::size_t>{4, 7}));
+  EXPECT_EQ(model.at("x_mean").shape, (std::vector<std::size_t>{7}));
+  // The written config reproduces the run.
+  Experiment again(load_config(dir_ / "run" / "config.toml"));
+  train(again, {});
+  EXPECT_EQ(model_bytes(again), read_file(dir_ / "run" / "model.npz"));
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace porter {
+namespace {
+
+using Rounds = std::vector<std::uint32_t>;
+
+const RunSize kSmall{.agents = 10,
+                     .dim = 124,
+                     .batch = 1,
+                     .train_rows = 3000,
+                     .test_rows = 1000,
+                     .parameters_per_row = 14};
+// The paper's network on MNIST: an evaluation takes as long as dozens of rounds.
+const RunSize kLarge{.agents = 10,
+                     .dim = 50890,
+                     .batch = 1,
+                     .train_rows = 60000,
+                     .test_rows = 10000,
+                     .parameters_per_row = 50890};
+
+TEST(Schedule, EveryIsTakenAtItsWord) {
+  EXPECT_EQ(evaluation_rounds({Schedule::Kind::every, 3}, 10, kLarge), (Rounds{0, 3, 6, 9, 10}));
+  EXPECT_EQ(evaluation_rounds({Schedule::Kind::every, 5}, 10, kSmall), (Rounds{0, 5, 10}));
+  EXPECT_EQ(evaluation_rounds({Schedule::Kind::every, 1000}, 10, kSmall), (Rounds{0, 10}));
+  EXPECT_EQ(evaluation_rounds({Schedule::Kind::every, 1}, 50000, kLarge).size(), 50001U);
+}
+
+TEST(Schedule, EndIsTheStartAndTheEnd) {
+  EXPECT_EQ(evaluation_rounds({Schedule::Kind::end, 0}, 77, kSmall), (Rounds{0, 77}));
+}
+
+TEST(Schedule, LogIsAtMostItsPointsAscendingWithBothEnds) {
+  for (const std::uint32_t rounds : {1, 2, 10, 1000, 1'000'000})
+    for (const std::uint32_t points : {1, 2, 3, 10, 60}) {
+      SCOPED_TRACE(testing::Message() << rounds << " rounds, " << points << " points");
+      const auto at = evaluation_rounds({Schedule::Kind::log, points}, rounds, kSmall);
+      EXPECT_EQ(at.front(), 0U);
+      EXPECT_EQ(at.back(), rounds);
+      EXPECT_LE(at.size(), std::max<std::size_t>(points, 3));
+      EXPECT_TRUE(std::is_sorted(at.begin(), at.end()));
+      EXPECT_EQ(std::adjacent_find(at.begin(), at.end()), at.end());
+    }
+}
+
+TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {
+  const auto few = evaluation_rounds({Schedule::Kind::log, 60}, 100, kLarge).size();
+  const auto more = evaluation_rounds({Schedule::Kind::log, 60}, 100000, kLarge).size();
+  EXPECT_LE(few, 14U);
+  EXPECT_GE(few, 8U);
+  EXPECT_GE(more, 50U);
+}
+
+}  // namespace
+}  // namespace porter

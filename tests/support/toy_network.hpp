@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "porter/algo/algorithm.hpp"
+#include "toy_data.hpp"
+
+namespace porter {
+
+/// A small decentralised problem with everything an algorithm refers to.
+struct ToyNetwork {
+  std::size_t agents = 6;
+  std::string graph = "ring", mixing = "metropolis", compressor = "top_k:0.3";
+  std::string algorithm = "porter-gc", clip = "smooth:1.0";
+  ClipTarget clip_target = ClipTarget::batch;
+  std::size_t rows_per_agent = 10, features = 7, batch = 2, threads = 1;
+  double eta = 0.1, gamma = 0.3, noise_stddev = 0, lambda = 0.1;
+  bool unbiased = false;
+
+  struct Parts {
+    Dataset data;
+    std::unique_ptr<const Model> model;
+    Network network;
+    std::unique_ptr<const Compressor> compressor;
+    ThreadPool pool;
+    std::unique_ptr<Algorithm> algorithm;
+
+    explicit Parts(const ToyNetwork& toy)
+        : data(toy_data(toy.agents * toy.rows_per_agent, toy.features, 2, false)),
+          model(make_model({.name = "logistic", .lambda = toy.lambda}, toy.features, 2)),
+          network(make_network(toy)),
+          compressor(make_compressor(toy.compressor, toy.unbiased)),
+          pool(toy.threads) {
+      std::vector<double> start(toy.features);
+      RngStream(3, Draw::start, 0, 0).fill_normal(start);
+      const auto omega = compressor->omega(toy.features);
+      algorithm = find_algorithm(toy.algorithm)
+                      .make({.problem = {*model, data, toy.agents},
+                             .network = network,
+                             .compressor = *compressor,
+                             .pool = pool,
+                             .start = start,
+                             .eta = toy.eta,
+                             .gamma = toy.gamma,
+                             .shift = omega ? 1 / (1 + *omega) : 1,
+                             .gradients = {.batch = toy.batch,
+                                           .clip = parse_clip(toy.clip),
+                                           .clip_target = toy.clip_target,
+                                           .noise_stddev = toy.noise_stddev,
+                                           .seed = 5}});
+    }
+
+    static Network make_network(const ToyNetwork& toy) {
+      auto graph = make_graph(toy.graph, toy.agents, 1);
+      auto mixing = make_mixing(toy.mixing, graph);
+      return {std::move(graph), std::move(mixing)};
+    }
+
+    const Rows& state(const std::string& name) {
+      for (const auto& [key, rows] : algorithm->state())
+        if (key == name) return *rows;
+      throw std::logic_error("no state " + name);
+    }
+  };
+  std::unique_ptr<Parts> build() const { return std::make_unique<Parts>(*this); }
+};
+
+}  // namespace porter
