@@ -16,7 +16,7 @@ constexpr const char* kLibsvmHome =
 constexpr const char* kMnistHomes[] = {"https://storage.googleapis.com/cvdf-datasets/mnist/",
                                        "https://ossci-datasets.s3.amazonaws.com/mnist/"};
 constexpr const char* kLibsvmLicence =
-    "no licence known for the LIBSVM conversion; UCI lists the source as CC BY 4.0";
+    "none known for the LIBSVM conversion; the UCI source is commonly given as CC BY 4.0";
 
 KnownFile libsvm_file(const std::string& name, const std::string& sha256) {
   return {.name = name, .urls = {kLibsvmHome + name}, .sha256 = sha256, .text = true};

@@ -31,7 +31,7 @@ bool is_header(std::string_view line) {
 Table decode_csv(std::string_view bytes, const std::string& name) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // the byte-order mark of Excel
-  Table table{.name = name, .data = {}, .labels = {}, .lines = {}};
+  Table table{.name = name};
   LineReader lines(bytes);
   std::size_t columns = 0;
   while (const auto line = lines.next()) {

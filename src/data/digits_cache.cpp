@@ -21,30 +21,8 @@ std::string header(std::size_t count, std::string_view body) {
   return concat("porter digits ", kVersion, " ", count, " ", sum, "\n");
 }
 
-Digits load_or_draw(const std::optional<std::filesystem::path>& cache, std::size_t count) {
-  std::optional<std::filesystem::path> path;
-  if (cache) path = *cache / concat("synthetic-digits-", kVersion, ".bin");
-  std::error_code missing;
-  if (path && std::filesystem::exists(*path, missing)) {
-    try {
-      if (auto digits = decode_digits(read_file(*path), count)) return *std::move(digits);
-    } catch (const Error&) {  // unreadable: as good as missing
-    }
-  }
-  ThreadPool pool;
-  auto digits = draw_digits(0, count, pool);
-  if (path) {
-    try {
-      std::filesystem::create_directories(*cache);
-      write_file(*path, encode_digits(digits));
-    } catch (const std::exception&) {  // the cache only saves time
-    }
-  }
-  return digits;
-}
-
 Table to_table(std::string_view labels, std::string_view pixels, const char* name) {
-  Table table{.name = name, .data = {}, .labels = {}, .lines = {}};
+  Table table{.name = name};
   table.data.features = kPixels;
   table.data.values.reserve(pixels.size());
   for (const char pixel : pixels)
@@ -69,9 +47,31 @@ std::optional<Digits> decode_digits(std::string_view bytes, std::size_t count) {
                 .pixels = std::string(body.substr(count))};
 }
 
+Digits load_or_draw_digits(const std::optional<std::filesystem::path>& cache, std::size_t count) {
+  std::optional<std::filesystem::path> path;
+  if (cache) path = *cache / concat("synthetic-digits-", kVersion, ".bin");
+  std::error_code missing;
+  if (path && std::filesystem::exists(*path, missing)) {
+    try {
+      if (auto digits = decode_digits(read_file(*path), count)) return *std::move(digits);
+    } catch (const Error&) {  // unreadable: as good as missing
+    }
+  }
+  ThreadPool pool;
+  auto digits = draw_digits(0, count, pool);
+  if (path) {
+    try {
+      std::filesystem::create_directories(*cache);
+      write_file(*path, encode_digits(digits));
+    } catch (const std::exception&) {  // the cache only saves time
+    }
+  }
+  return digits;
+}
+
 TablePair digit_tables(const std::optional<std::filesystem::path>& cache) {
   const auto& known = known_data("synthetic-digits");
-  const auto digits = load_or_draw(cache, known.train_rows + known.test_rows);
+  const auto digits = load_or_draw_digits(cache, known.train_rows + known.test_rows);
   const std::string_view labels = digits.labels, pixels = digits.pixels;
   const auto rows = known.train_rows;
   return {.train = to_table(labels.substr(0, rows), pixels.substr(0, rows * kPixels),

@@ -71,7 +71,7 @@ Table decode_idx(std::string_view image_bytes, const std::string& image_name,
   std::array<float, 256> scaled;
   for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(i) / 255.0F;
 
-  Table table{.name = label_name, .data = {}, .labels = {}, .lines = {}};
+  Table table{.name = label_name};
   table.data.features = images.features;
   table.data.values.reserve(images.pixels.size());
   for (const char pixel : images.pixels)

@@ -36,7 +36,7 @@ Table decode_npz_table(std::string_view bytes, const std::string& name) {
   require(features <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
           " features, found ", features);
 
-  Table table{.name = name, .data = {}, .labels = y.values, .lines = {}};
+  Table table{.name = name, .labels = y.values};
   table.data.features = features;
   table.data.values.reserve(x.values.size());
   for (std::size_t i = 0; i < x.values.size(); ++i) {

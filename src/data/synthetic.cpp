@@ -92,7 +92,7 @@ std::array<bool, kFeatures> draw_row(const Teacher& t, RngStream& rng) {
 }
 
 Table draw_table(const Teacher& t, Stream which, std::size_t rows, const char* name) {
-  Table table{.name = name, .data = {}, .labels = {}, .lines = {}};
+  Table table{.name = name};
   table.data.features = kFeatures;
   table.data.row_starts = {0};
   for (std::size_t i = 0; i < rows; ++i) {

@@ -14,9 +14,9 @@ namespace porter {
 /// and the labels as the file has them.
 struct Table {
   std::string name;  ///< what errors call the file
-  Dataset data;
-  std::vector<double> labels;
-  std::vector<std::size_t> lines;  ///< text files: the line of each row, from 1
+  Dataset data = {};
+  std::vector<double> labels = {};
+  std::vector<std::size_t> lines = {};  ///< text files: the line of each row, from 1
 
   std::size_t rows() const { return labels.size(); }
   /// "file, line 7" or, for binary files, "file, row 6" (rows count from 0).

@@ -137,5 +137,27 @@ TEST(Digits, CacheGivesBackWhatWasWrittenAndRefusesDamage) {
   }
 }
 
+TEST(Digits, AreKeptInTheCacheAndDrawnAgainWhenItIsDamaged) {
+  const TempDir dir;
+  const auto cache = dir / "new" / "folder", file = cache / "synthetic-digits-1.bin";
+  const auto digits = load_or_draw_digits(cache, 20);
+  const auto kept = read_file(file);
+  EXPECT_EQ(kept, encode_digits(digits));
+
+  // Other digits in the cache, whole and of the right number: they are what is read.
+  ThreadPool pool(1);
+  write_file(file, encode_digits(draw_digits(1000, 20, pool)));
+  EXPECT_EQ(load_or_draw_digits(cache, 20).pixels, draw_digits(1000, 20, pool).pixels);
+
+  write_file(file, kept.substr(0, kept.size() / 2));
+  EXPECT_EQ(load_or_draw_digits(cache, 20).pixels, digits.pixels);
+  EXPECT_EQ(read_file(file), kept);
+}
+
+TEST(Digits, NeedNoCache) {
+  const auto digits = load_or_draw_digits(std::nullopt, 5);
+  EXPECT_EQ(load_or_draw_digits("/dev/null/folder", 5).pixels, digits.pixels);
+}
+
 }  // namespace
 }  // namespace porter

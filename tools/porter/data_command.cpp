@@ -124,6 +124,11 @@ void info(const Source& source) {
     print_set("test set", *data.test, data.train);
   else
     fmt::print("no test set\n");
+  if (source.options.train.empty() && source.options.train_images.empty()) {
+    const auto& known = known_data(source.options.name);
+    fmt::print("licence: {}\n", known.licence);
+    if (!known.citation.empty()) fmt::print("cite: {}\n", known.citation);
+  }
 }
 
 void fetch(const std::vector<std::string>& names, const std::string& into) {
