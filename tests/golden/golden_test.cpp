@@ -63,7 +63,8 @@ std::set<std::string> file_names(const fs::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const auto kind = entry.path().extension();
-    if (kind == ".toml" || kind == ".csv") names.insert(entry.path().filename().string());
+    if (kind == ".toml" || kind == ".csv" || kind == ".npy")
+      names.insert(entry.path().filename().string());
   }
   return names;
 }

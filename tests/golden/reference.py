@@ -237,9 +237,16 @@ def compress_rows(case, difference, use, t):
 # ---- Graph -------------------------------------------------------------------------------------
 
 
+def one_way_ring(n):
+    """Not symmetric: W and its transpose are different runs."""
+    return 0.75 * np.eye(n) + 0.25 * np.roll(np.eye(n), 1, axis=1)
+
+
 def mixing_matrix(case):
     """Metropolis: 1 / (1 + the larger degree) on every edge, the rest of each row on its diagonal."""
     n = case.agents
+    if case.mixing == "file:one_way.npy":
+        return one_way_ring(n)
     if case.graph == "ring":
         edges = {frozenset((i, (i + 1) % n)) for i in range(n)}
     else:
@@ -348,6 +355,7 @@ class Case:
     start: str = "normal:0.2"
     agents: int = 5
     graph: str = "ring"
+    mixing: str = "metropolis"
     model: str = "logistic"
     regulariser: float = 0.2
     hidden: tuple = ()
@@ -369,8 +377,8 @@ class Case:
 BIG_SEED = 7 * 2**32 + 11  # its high word must reach the key
 GC = dict(algorithm="porter-gc", clip_target="batch", step=0.1)
 DP = dict(algorithm="porter-dp", step=0.05)
-SOTERIA = dict(algorithm="soteriafl-sgd", clip="smooth:1.0", sigma=0.05)
-MLP = dict(model="mlp", regulariser=0.0, hidden=(5,), agents=4)
+SOTERIA = dict(algorithm="soteriafl-sgd", sigma=0.05)
+MLP = dict(model="mlp", regulariser=0.0, agents=4)
 
 CASES = [
     Case("porter_gc_top_k_smooth", **GC, seed=1, clip="smooth:1.0", compressor="top_k:0.3", consensus=0.3),
@@ -380,6 +388,8 @@ CASES = [
     # From zero, equal columns of the data tie, so that top_k must choose by position.
     Case("porter_gc_top_k_ties", **GC, seed=5, clip="smooth:1.0", compressor="top_k:k=1", consensus=0.2,
          start="zeros", batch="full"),
+    Case("porter_gc_one_way", **GC, seed=16, clip="smooth:1.0", compressor="top_k:k=3", consensus=0.3,
+         mixing="file:one_way.npy"),
     Case("porter_dp_random_k", **DP, seed=6, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2, sigma=0.0),
     Case("porter_dp_bernoulli", **DP, seed=BIG_SEED, clip="linear:0.5", compressor="bernoulli:0.5", consensus=0.2,
          sigma=0.0),
@@ -387,11 +397,18 @@ CASES = [
     Case("beer_top_k", algorithm="beer", seed=9, step=0.1, batch="full", compressor="top_k:0.25", consensus=0.3),
     Case("choco_sgd_top_k", algorithm="choco-sgd", seed=10, step=0.05, compressor="top_k:0.25", consensus=0.3),
     Case("dsgd", algorithm="dsgd", seed=11, step=0.05),
-    Case("soteriafl_sgd_random_k", **SOTERIA, seed=12, step=0.1, compressor="random_k:0.25", unbiased=True),
-    Case("soteriafl_sgd_identity", **SOTERIA, seed=13, step=0.2),
-    Case("porter_gc_mlp", **GC, **MLP, seed=14, clip="smooth:1.0", compressor="top_k:0.2", consensus=0.3),
-    Case("porter_dp_mlp_noise", **DP, **MLP, seed=15, clip="smooth:1.0", compressor="random_k:0.3", consensus=0.2,
-         sigma=0.1),
+    Case("dsgd_noise", algorithm="dsgd", seed=17, step=0.05, clip="linear:0.5", sigma=0.05, batch=1),
+    Case("soteriafl_sgd_random_k", **SOTERIA, seed=12, step=0.1, clip="smooth:1.0", compressor="random_k:0.25",
+         unbiased=True),
+    Case("soteriafl_sgd_identity", **SOTERIA, seed=13, step=0.2, clip="smooth:1.0"),
+    Case("soteriafl_sgd_batch_clip", **SOTERIA, seed=18, step=0.1, clip="linear:0.5", clip_target="batch",
+         compressor="bernoulli:0.5", unbiased=True, shift=0.25),
+    Case("porter_gc_mlp", **GC, **MLP, seed=14, hidden=(5,), clip="smooth:1.0", compressor="top_k:0.2", consensus=0.3),
+    # k = 34 of d = 43: above 32, choose works another way in our code.
+    Case("porter_dp_mlp_noise", **DP, **MLP, seed=15, hidden=(5,), clip="smooth:1.0", compressor="random_k:0.8",
+         consensus=0.2, sigma=0.1),
+    Case("choco_sgd_mlp_tanh", algorithm="choco-sgd", **MLP, seed=19, hidden=(3, 2), activation="tanh", step=0.05,
+         compressor="random_k:0.5", consensus=0.4),
 ]
 
 
@@ -400,7 +417,7 @@ def to_toml(case):
     sections = {
         "data": {"train": f"{case.data}.csv", "split": "contiguous"},
         "model": {"name": case.model, "lambda": case.regulariser},
-        "network": {"agents": case.agents, "graph": case.graph, "mixing": "metropolis"},
+        "network": {"agents": case.agents, "graph": case.graph, "mixing": case.mixing},
         "algorithm": {
             "name": case.algorithm, "rounds": max(ROUNDS), "step": case.step, "consensus": case.consensus,
             "batch": case.batch, "clip": case.clip, "clip_target": case.clip_target,
@@ -492,10 +509,11 @@ def check_gradients(case):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     check_philox()
-    for model in ("logistic", "mlp"):
-        check_gradients(next(case for case in CASES if case.model == model))
+    for name in ("porter_gc_top_k_smooth", "porter_gc_mlp", "choco_sgd_mlp_tanh"):
+        check_gradients(next(case for case in CASES if case.name == name))
     for name in ("binary", "three_classes"):
         (folder / f"{name}.csv").write_text(data_csv(name))
+    np.save(folder / "one_way.npy", one_way_ring(5))
     for case in CASES:
         (folder / f"{case.name}.toml").write_text(to_toml(case))
         (folder / f"{case.name}.csv").write_text(run(case))
