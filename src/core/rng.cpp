@@ -108,10 +108,13 @@ std::uint64_t RngStream::next_u64() {
 double RngStream::uniform() { return to_unit(next_u64()); }
 
 std::uint64_t RngStream::below(std::uint64_t bound) {
-  // Reject the incomplete last interval, so that every residue is equally likely.
-  const std::uint64_t threshold = (0 - bound) % bound;
+  // Reject the first 2^64 mod bound words, so that every residue is equally likely. They are below
+  // bound, so for most words the division is not needed.
   std::uint64_t word = next_u64();
-  while (word < threshold) word = next_u64();
+  if (word < bound) {
+    const std::uint64_t threshold = (0 - bound) % bound;
+    while (word < threshold) word = next_u64();
+  }
   return word % bound;
 }
 

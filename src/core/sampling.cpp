@@ -2,26 +2,36 @@
 #include "porter/core/sampling.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
-#include <unordered_set>
 
 namespace porter {
 namespace {
 
-constexpr std::size_t kSmall = 32;  // below this a linear search beats any set
+constexpr std::size_t kFew = 32;  // up to here a linear search beats a bitmap
 
-// Floyd's draw; `taken(t)` marks t and says whether it was marked before.
-template <class Taken>
-void floyd(std::size_t k, std::size_t n, RngStream& rng, std::vector<std::uint32_t>& out,
-           Taken taken) {
+void choose_few(std::size_t k, std::size_t n, RngStream& rng, std::vector<std::uint32_t>& out) {
   for (std::size_t j = n - k; j < n; ++j) {
-    auto t = static_cast<std::uint32_t>(rng.below(j + 1));
-    if (taken(t)) {
-      t = static_cast<std::uint32_t>(j);
-      taken(t);
-    }
-    out.push_back(t);
+    const auto t = static_cast<std::uint32_t>(rng.below(j + 1));
+    const bool taken = std::find(out.begin(), out.end(), t) != out.end();
+    out.push_back(taken ? static_cast<std::uint32_t>(j) : t);
   }
+  std::sort(out.begin(), out.end());
+}
+
+// Reading a bitmap out sorts it: k draws and n / 64 words.
+void choose_many(std::size_t k, std::size_t n, RngStream& rng, std::vector<std::uint32_t>& out) {
+  std::vector<std::uint64_t> bitmap(n / 64 + 1, 0);
+  const auto bit = [](std::size_t i) { return std::uint64_t{1} << (i % 64); };
+  for (std::size_t j = n - k; j < n; ++j) {
+    const auto t = static_cast<std::size_t>(rng.below(j + 1));
+    const auto taken = (bitmap[t / 64] & bit(t)) != 0 ? j : t;
+    bitmap[taken / 64] |= bit(taken);
+  }
+  out.reserve(k);
+  for (std::size_t word = 0; word < bitmap.size(); ++word)
+    for (auto rest = bitmap[word]; rest != 0; rest &= rest - 1)
+      out.push_back(static_cast<std::uint32_t>(word * 64 + std::countr_zero(rest)));
 }
 
 }  // namespace
@@ -29,25 +39,10 @@ void floyd(std::size_t k, std::size_t n, RngStream& rng, std::vector<std::uint32
 void choose(std::size_t k, std::size_t n, RngStream& rng, std::vector<std::uint32_t>& out) {
   assert(k <= n);
   out.clear();
-  if (k <= kSmall) {
-    floyd(k, n, rng, out,
-          [&](std::uint32_t t) { return std::find(out.begin(), out.end(), t) != out.end(); });
-    std::sort(out.begin(), out.end());
-  } else if (n / k < 64) {  // a bit per number is small beside the draws, and sorts for free
-    std::vector<bool> marked(n, false);
-    floyd(k, n, rng, out, [&](std::uint32_t t) {
-      const bool before = marked[t];
-      marked[t] = true;
-      return before;
-    });
-    out.clear();
-    for (std::size_t i = 0; i < n; ++i)
-      if (marked[i]) out.push_back(static_cast<std::uint32_t>(i));
-  } else {
-    std::unordered_set<std::uint32_t> marked;
-    floyd(k, n, rng, out, [&](std::uint32_t t) { return !marked.insert(t).second; });
-    std::sort(out.begin(), out.end());
-  }
+  if (k <= kFew)
+    choose_few(k, n, rng, out);
+  else
+    choose_many(k, n, rng, out);
 }
 
 }  // namespace porter

@@ -28,10 +28,10 @@ bool is_header(std::string_view line) {
 
 }  // namespace
 
-Table decode_csv(std::string_view bytes, const std::string& name) {
+FileTable decode_csv(std::string_view bytes, const std::string& name) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // the byte-order mark of Excel
-  Table table{.name = name};
+  FileTable table{.name = name};
   LineReader lines(bytes);
   std::size_t columns = 0;
   while (const auto line = lines.next()) {

@@ -29,23 +29,23 @@ class Bend {
   Bend(RngStream& rng, float stddev) {
     for (auto& node : nodes_) node = {normal(rng, stddev), normal(rng, stddev)};
   }
-  Point operator()(const Point& p) const {
+  StrokePoint operator()(const StrokePoint& p) const {
     const float x = std::clamp(p.x, 0.0F, 1.0F) * kCells, y = std::clamp(p.y, 0.0F, 1.0F) * kCells;
     const auto i = std::min(static_cast<std::size_t>(x), kCells - 1);
     const auto j = std::min(static_cast<std::size_t>(y), kCells - 1);
     const float u = x - static_cast<float>(i), v = y - static_cast<float>(j);
-    const auto mix = [&](float Point::*axis) {
+    const auto mix = [&](float StrokePoint::*axis) {
       const float top = (1 - u) * node(i, j).*axis + u * node(i + 1, j).*axis;
       const float bottom = (1 - u) * node(i, j + 1).*axis + u * node(i + 1, j + 1).*axis;
       return (1 - v) * top + v * bottom;
     };
-    return {p.x + mix(&Point::x), p.y + mix(&Point::y)};
+    return {p.x + mix(&StrokePoint::x), p.y + mix(&StrokePoint::y)};
   }
 
  private:
   static constexpr std::size_t kCells = 3;
-  const Point& node(std::size_t i, std::size_t j) const { return nodes_[j * (kCells + 1) + i]; }
-  std::array<Point, (kCells + 1) * (kCells + 1)> nodes_;
+  const StrokePoint& node(std::size_t i, std::size_t j) const { return nodes_[j * (kCells + 1) + i]; }
+  std::array<StrokePoint, (kCells + 1) * (kCells + 1)> nodes_;
 };
 
 // From the unit square to pixels.
@@ -62,7 +62,7 @@ class Placement {
     x_ = kCentre + normal(rng, 1.0F);
     y_ = kCentre + normal(rng, 1.0F);
   }
-  Point operator()(const Point& p) const {
+  StrokePoint operator()(const StrokePoint& p) const {
     const float u = p.x - 0.5F, v = p.y - 0.5F;
     return {x_ + xx_ * u + xy_ * v, y_ + yx_ * u + yy_ * v};
   }
@@ -73,7 +73,7 @@ class Placement {
 
 using SquaredDistances = std::array<float, kPixels>;
 
-float squared_distance_to_piece(Point p, const Point& a, const Point& b) {
+float squared_distance_to_piece(StrokePoint p, const StrokePoint& a, const StrokePoint& b) {
   const float dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
   const float along = (p.x - a.x) * dx + (p.y - a.y) * dy;
   const float t = length > 0 ? std::clamp(along / length, 0.0F, 1.0F) : 0.0F;
@@ -82,7 +82,7 @@ float squared_distance_to_piece(Point p, const Point& a, const Point& b) {
 }
 
 // Lowers the distances of the pixels within `reach` of the piece from a to b.
-void approach(SquaredDistances& distances, const Point& a, const Point& b, float reach) {
+void approach(SquaredDistances& distances, const StrokePoint& a, const StrokePoint& b, float reach) {
   constexpr float kLast = kSide - 1;
   const auto first = [&](float low) {
     return static_cast<std::size_t>(std::clamp(low - reach, 0.0F, kLast));

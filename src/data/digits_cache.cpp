@@ -21,8 +21,8 @@ std::string header(std::size_t count, std::string_view body) {
   return concat("porter digits ", kVersion, " ", count, " ", sum, "\n");
 }
 
-Table to_table(std::string_view labels, std::string_view pixels, const char* name) {
-  Table table{.name = name};
+FileTable to_table(std::string_view labels, std::string_view pixels, const char* name) {
+  FileTable table{.name = name};
   table.data.features = kPixels;
   table.data.values.reserve(pixels.size());
   for (const char pixel : pixels)

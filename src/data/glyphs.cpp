@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPieces = 5;  // per span of a spline
 
-Point spline(const Point& before, const Point& from, const Point& to, const Point& after, float t) {
+StrokePoint spline(const StrokePoint& before, const StrokePoint& from, const StrokePoint& to, const StrokePoint& after, float t) {
   const auto along = [t](float a, float b, float c, float d) {
     return b + 0.5F * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
   };
@@ -18,10 +18,10 @@ Point spline(const Point& before, const Point& from, const Point& to, const Poin
 
 }  // namespace
 
-std::vector<Point> flatten(const Stroke& stroke) {
+std::vector<StrokePoint> flatten(const Stroke& stroke) {
   if (!stroke.smooth) return stroke.points;
   const auto& p = stroke.points;
-  std::vector<Point> out = {p.front()};
+  std::vector<StrokePoint> out = {p.front()};
   for (std::size_t i = 0; i + 1 < p.size(); ++i)
     for (int piece = 1; piece <= kPieces; ++piece)
       out.push_back(spline(p[i == 0 ? 0 : i - 1], p[i], p[i + 1], p[std::min(i + 2, p.size() - 1)],

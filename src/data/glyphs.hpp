@@ -7,14 +7,14 @@
 namespace porter {
 
 /// x to the right, y downwards; a digit stands in the unit square.
-struct Point {
+struct StrokePoint {
   float x, y;
 };
 
 /// A line through the points: smooth (a Catmull-Rom spline) or with corners.
 struct Stroke {
   bool smooth;
-  std::vector<Point> points;
+  std::vector<StrokePoint> points;
 };
 
 using Glyph = std::vector<Stroke>;
@@ -23,6 +23,6 @@ using Glyph = std::vector<Stroke>;
 const std::array<std::vector<Glyph>, 10>& digit_glyphs();
 
 /// The stroke as a chain of short straight pieces.
-std::vector<Point> flatten(const Stroke& stroke);
+std::vector<StrokePoint> flatten(const Stroke& stroke);
 
 }  // namespace porter

@@ -62,7 +62,7 @@ std::string_view decode_idx_labels(std::string_view bytes, const std::string& na
   return bytes.substr(kHeader);
 }
 
-Table decode_idx(std::string_view image_bytes, const std::string& image_name,
+FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
                  std::string_view label_bytes, const std::string& label_name) {
   const auto images = decode_idx_images(image_bytes, image_name);
   const auto labels = decode_idx_labels(label_bytes, label_name);
@@ -71,7 +71,7 @@ Table decode_idx(std::string_view image_bytes, const std::string& image_name,
   std::array<float, 256> scaled;
   for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(i) / 255.0F;
 
-  Table table{.name = label_name};
+  FileTable table{.name = label_name};
   table.data.features = images.features;
   table.data.values.reserve(images.pixels.size());
   for (const char pixel : images.pixels)

@@ -11,7 +11,7 @@ namespace {
 // More distinct labels than this are targets of a regression, not classes.
 constexpr std::size_t kMaxClasses = 1000;
 
-std::vector<double> distinct_labels(const Table& table) {
+std::vector<double> distinct_labels(const FileTable& table) {
   auto classes = table.labels;
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
@@ -31,7 +31,7 @@ std::string list_labels(const std::vector<double>& classes) {
   return text + (classes.size() > kShown ? ", ..." : "");
 }
 
-Dataset with_classes(Table table, const std::vector<double>& classes) {
+Dataset with_classes(FileTable table, const std::vector<double>& classes) {
   Dataset data = std::move(table.data);
   data.classes = classes;
   data.labels.reserve(table.labels.size());
@@ -46,7 +46,7 @@ Dataset with_classes(Table table, const std::vector<double>& classes) {
   return data;
 }
 
-Dataset with_targets(Table table) {
+Dataset with_targets(FileTable table) {
   Dataset data = std::move(table.data);
   data.labels.assign(table.labels.begin(), table.labels.end());
   return data;
@@ -54,7 +54,7 @@ Dataset with_targets(Table table) {
 
 }  // namespace
 
-DataPair label_tables(Table train, std::optional<Table> test, bool regression) {
+DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression) {
   DataPair pair;
   if (regression) {
     pair.train = with_targets(std::move(train));

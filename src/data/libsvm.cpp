@@ -31,7 +31,7 @@ class LibsvmDecoder {
     table_.data.row_starts = {0};
   }
 
-  Table decode() {
+  FileTable decode() {
     while (const auto line = lines_.next()) read_line(line->substr(0, line->find('#')));
     require(table_.rows() > 0, ErrorKind::io, table_.name,
             ": expected lines 'label index:value ...', found none");
@@ -82,12 +82,12 @@ class LibsvmDecoder {
 
   LineReader lines_;
   std::size_t width_, largest_ = 0;
-  Table table_;
+  FileTable table_;
 };
 
 }  // namespace
 
-Table decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features) {
+FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features) {
   return LibsvmDecoder(bytes, name, features).decode();
 }
 

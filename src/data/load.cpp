@@ -13,7 +13,7 @@ namespace {
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
 
-Table read_table(const std::string& path, std::size_t features) {
+FileTable read_table(const std::string& path, std::size_t features) {
   const auto bytes = read_file(path);
   if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path);
   if (is_csv(path)) return decode_csv(bytes, path);
@@ -23,7 +23,7 @@ Table read_table(const std::string& path, std::size_t features) {
   return decode_libsvm(bytes, path, features);
 }
 
-Table read_idx(const std::string& images, const std::string& labels) {
+FileTable read_idx(const std::string& images, const std::string& labels) {
   return decode_idx(read_file(images), images, read_file(labels), labels);
 }
 

@@ -22,7 +22,7 @@ void check_finite(double value, const std::string& name, std::size_t row, std::s
 
 }  // namespace
 
-Table decode_npz_table(std::string_view bytes, const std::string& name) {
+FileTable decode_npz_table(std::string_view bytes, const std::string& name) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   const auto arrays = decode_npz(bytes, name);
   const auto& x = member(arrays, "X", name);
@@ -36,7 +36,7 @@ Table decode_npz_table(std::string_view bytes, const std::string& name) {
   require(features <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
           " features, found ", features);
 
-  Table table{.name = name, .labels = y.values};
+  FileTable table{.name = name, .labels = y.values};
   table.data.features = features;
   table.data.values.reserve(x.values.size());
   for (std::size_t i = 0; i < x.values.size(); ++i) {

@@ -12,7 +12,7 @@ namespace porter {
 
 /// Classes: the distinct labels of `train` in ascending order become 0, 1, ...; a label of `test`
 /// that is not among them is Error{io} naming its place. Regression: the labels as they are.
-DataPair label_tables(Table train, std::optional<Table> test, bool regression);
+DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression);
 
 /// Scales both sets by what is measured on the training set and appends the column of ones:
 ///   none      x

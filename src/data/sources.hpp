@@ -14,8 +14,8 @@
 namespace porter {
 
 struct TablePair {
-  Table train;
-  std::optional<Table> test;
+  FileTable train;
+  std::optional<FileTable> test;
   std::string source;
 };
 

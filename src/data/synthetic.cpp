@@ -91,8 +91,8 @@ std::array<bool, kFeatures> draw_row(const Teacher& t, RngStream& rng) {
   return row;
 }
 
-Table draw_table(const Teacher& t, Stream which, std::size_t rows, const char* name) {
-  Table table{.name = name};
+FileTable draw_table(const Teacher& t, Stream which, std::size_t rows, const char* name) {
+  FileTable table{.name = name};
   table.data.features = kFeatures;
   table.data.row_starts = {0};
   for (std::size_t i = 0; i < rows; ++i) {

@@ -5,7 +5,7 @@
 
 namespace porter {
 
-std::string Table::place(std::size_t row) const {
+std::string FileTable::place(std::size_t row) const {
   return lines.empty() ? concat(name, ", row ", row) : concat(name, ", line ", lines[row]);
 }
 

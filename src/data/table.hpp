@@ -12,7 +12,7 @@ namespace porter {
 
 /// What a decoder makes of one file: features as in Dataset (its labels and classes still empty),
 /// and the labels as the file has them.
-struct Table {
+struct FileTable {
   std::string name;  ///< what errors call the file
   Dataset data = {};
   std::vector<double> labels = {};
@@ -29,14 +29,14 @@ struct Table {
 
 /// Lines `label index:value index:value ...`, indices from 1 and ascending, `#` comments.
 /// `features` = 0: as many as the largest index; else a larger index is an error.
-Table decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features);
+FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features);
 
 /// Comma-separated numbers, the label in the last column. The first line is a header if none of
 /// its fields is a number.
-Table decode_csv(std::string_view bytes, const std::string& name);
+FileTable decode_csv(std::string_view bytes, const std::string& name);
 
 /// A .npz archive with `X` (rows x features) and `y` (rows).
-Table decode_npz_table(std::string_view bytes, const std::string& name);
+FileTable decode_npz_table(std::string_view bytes, const std::string& name);
 
 /// IDX files of unsigned bytes: images (magic 2051) become features in [0, 1], labels (magic 2049)
 /// numbers 0 to 255.
@@ -46,7 +46,7 @@ struct IdxImages {
 };
 IdxImages decode_idx_images(std::string_view bytes, const std::string& name);
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name);
-Table decode_idx(std::string_view image_bytes, const std::string& image_name,
+FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
                  std::string_view label_bytes, const std::string& label_name);
 
 /// More features than this in a file is taken for damage.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "porter/graph/mixing.hpp"
-#include "spec.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter {
 

@@ -36,14 +36,14 @@ void Clip::apply(std::span<double> x) const {
 }
 
 Clip parse_clip(std::string_view spec) {
-  const auto [name, argument] = split_spec(spec);
+  const auto parts = split_spec(spec);
   if (spec == "none") return {};
-  require(name == "smooth" || name == "linear", ErrorKind::usage,
+  require(parts.name == "smooth" || parts.name == "linear", ErrorKind::usage,
           "expected smooth:TAU, linear:TAU or none, found \"", spec, "\"");
-  const auto tau = parse_number<double>(argument);
+  const auto tau = parts.number<double>();
   require(tau && std::isfinite(*tau) && *tau > 0, ErrorKind::usage,
           "expected a positive threshold as in smooth:1.0, found \"", spec, "\"");
-  return {name == "smooth" ? Clip::Kind::smooth : Clip::Kind::linear, *tau};
+  return {parts.name == "smooth" ? Clip::Kind::smooth : Clip::Kind::linear, *tau};
 }
 
 std::string to_string(const Clip& clip) {

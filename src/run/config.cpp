@@ -230,11 +230,11 @@ void read_privacy(const toml::table& root, const std::string& source, Config& co
 
 Schedule parse_schedule(const std::string& text) {
   if (text == "end") return {Schedule::Kind::end, 0};
-  const auto [name, argument] = split_spec(text);
-  const auto count = parse_number<std::uint32_t>(argument);
-  require((name == "every" || name == "log") && count && *count > 0, ErrorKind::usage,
+  const auto spec = split_spec(text);
+  const auto count = spec.number<std::uint32_t>();
+  require((spec.name == "every" || spec.name == "log") && count && *count > 0, ErrorKind::usage,
           "expected every:N, log:POINTS or end, found \"", text, "\"");
-  return {name == "every" ? Schedule::Kind::every : Schedule::Kind::log, *count};
+  return {spec.name == "every" ? Schedule::Kind::every : Schedule::Kind::log, *count};
 }
 
 void read_run(const toml::table& root, const std::string& source, Config& config) {
@@ -248,9 +248,9 @@ void read_run(const toml::table& root, const std::string& source, Config& config
   std::string checkpoint = "off";
   section.read("checkpoint", checkpoint);
   if (checkpoint != "off") {
-    const auto [name, argument] = split_spec(checkpoint);
-    const auto period = parse_number<std::uint32_t>(argument);
-    section.check(name == "every" && period && *period > 0, "checkpoint",
+    const auto spec = split_spec(checkpoint);
+    const auto period = spec.number<std::uint32_t>();
+    section.check(spec.name == "every" && period && *period > 0, "checkpoint",
                   "expected off or every:N, found \"", checkpoint, "\"");
     config.run.checkpoint_every = *period;
   }
@@ -271,8 +271,9 @@ std::string resolve(const std::filesystem::path& folder, const std::string& file
 }
 
 void resolve_spec(const std::filesystem::path& folder, std::string& spec) {
-  const auto [name, argument] = split_spec(spec);
-  if (name == "file") spec = "file:" + resolve(folder, std::string(argument));
+  const auto parts = split_spec(spec);
+  if (parts.name == "file" && parts.argument)
+    spec = "file:" + resolve(folder, std::string(*parts.argument));
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ struct Options {
 // x_mean, x_best, x_out, or row I of X for "agent:I".
 std::vector<double> pick_parameters(const Npz& arrays, const std::string& which,
                                     const std::string& source) {
-  const auto [name, argument] = split_spec(which);
-  if (name != "agent") return member(arrays, which, source).values;
+  const auto spec = split_spec(which);
+  if (spec.name != "agent") return member(arrays, which, source).values;
   const auto& X = member(arrays, "X", source);
-  const auto agent = parse_number<std::size_t>(argument);
+  const auto agent = spec.number<std::size_t>();
   require(X.shape.size() == 2 && agent && *agent < X.shape[0], ErrorKind::usage,
           "--which: expected agent:I with I below ", X.shape.empty() ? 0 : X.shape[0], ", found \"",
           which, "\"");

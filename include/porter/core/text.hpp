@@ -20,14 +20,21 @@ std::optional<Number> parse_number(std::string_view text) {
 /// The shortest text that reads back as the same double; always has a '.' or an exponent.
 std::string shortest(double value);
 
-/// "name:argument" apart; the argument is empty where there is no colon.
+/// "name:argument" or "name", as users write graphs, compressors, clips and the like.
 struct Spec {
-  std::string_view name, argument;
+  std::string_view text, name;
+  std::optional<std::string_view> argument;
+
+  /// The argument as a number, or nothing where there is none or it is not one.
+  template <class Number>
+  std::optional<Number> number() const {
+    return argument ? parse_number<Number>(*argument) : std::nullopt;
+  }
 };
-inline Spec split_spec(std::string_view spec) {
-  const auto colon = spec.find(':');
-  if (colon == spec.npos) return {spec, {}};
-  return {spec.substr(0, colon), spec.substr(colon + 1)};
+inline Spec split_spec(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return {text, text, std::nullopt};
+  return {text, text.substr(0, colon), text.substr(colon + 1)};
 }
 
 }  // namespace porter
