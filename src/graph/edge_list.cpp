@@ -59,9 +59,7 @@ std::vector<Graph::Edge> decode_edges(std::string_view text, const std::string& 
 }
 
 Graph make_from_file(const GraphRequest& request) {
-  const std::string name(request.spec.argument.value_or(""));
-  require(!name.empty(), ErrorKind::usage, "graph '", request.spec.text,
-          "': expected a file name, as in file:edges.txt");
+  const std::string name(*request.spec.argument);
   auto edges = decode_edges(read_file(name), name, request.nodes);
   try {
     return {request.nodes, std::move(edges)};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <iterator>
-
 #include "porter/core/error.hpp"
+#include "registry.hpp"
 #include "topologies.hpp"
 
 namespace porter {
@@ -10,8 +8,6 @@ namespace {
 
 // W is a dense matrix: this many nodes already fill 800 MB.
 constexpr std::size_t kMaxNodes = 10'000;
-
-enum class Argument { none, optional, required };
 
 struct Topology {
   std::string_view name, example;
@@ -44,28 +40,14 @@ constexpr Topology kTopologies[] = {
      "one edge 'i j' per line, nodes from 0, # comments"},
 };
 
-std::string known_names() {
-  std::string names;
-  for (const auto& topology : kTopologies)
-    names += (names.empty() ? "" : ", ") + std::string(topology.name);
-  return names;
-}
-
 }  // namespace
 
 Graph make_graph(std::string_view text, std::size_t nodes, std::uint64_t seed) {
   const auto spec = split_spec(text);
-  const auto* topology = std::find_if(std::begin(kTopologies), std::end(kTopologies),
-                                      [&](const Topology& t) { return t.name == spec.name; });
-  require(topology != std::end(kTopologies), ErrorKind::usage, "unknown graph '", text,
-          "', expected one of: ", known_names());
+  const auto& topology = find_row(kTopologies, spec, "graph");
   require(nodes >= 1 && nodes <= kMaxNodes, ErrorKind::usage, "graph '", text, "': expected 1 to ",
           kMaxNodes, " agents, found ", nodes);
-  require(topology->argument != Argument::none || !spec.argument, ErrorKind::usage, "graph '", text,
-          "': ", spec.name, " takes no argument");
-  require(topology->argument != Argument::required || spec.argument, ErrorKind::usage, "graph '",
-          text, "': an argument is missing, as in ", topology->example);
-  return topology->make({spec, nodes, seed});
+  return topology.make({spec, nodes, seed});
 }
 
 std::vector<GraphInfo> graph_table() {

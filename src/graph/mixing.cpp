@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <Eigen/Dense>
-#include <algorithm>
 #include <cassert>
-#include <iterator>
 
 #include "mixing_rules.hpp"
-#include "porter/core/error.hpp"
+#include "registry.hpp"
 
 namespace porter {
 namespace {
-
-enum class Argument { none, required };
 
 struct Rule {
   std::string_view name, example;
@@ -34,25 +30,11 @@ constexpr Rule kRules[] = {
      "a matrix of your own, checked against the graph"},
 };
 
-std::string known_names() {
-  std::string names;
-  for (const auto& rule : kRules) names += (names.empty() ? "" : ", ") + std::string(rule.name);
-  return names;
-}
-
 }  // namespace
 
 Mixing make_mixing(std::string_view text, const Graph& graph) {
   const auto spec = split_spec(text);
-  const auto* rule = std::find_if(std::begin(kRules), std::end(kRules),
-                                  [&](const Rule& r) { return r.name == spec.name; });
-  require(rule != std::end(kRules), ErrorKind::usage, "unknown mixing '", text,
-          "', expected one of: ", known_names());
-  require(rule->argument != Argument::none || !spec.argument, ErrorKind::usage, "mixing '", text,
-          "': ", spec.name, " takes no argument");
-  require(rule->argument != Argument::required || (spec.argument && !spec.argument->empty()),
-          ErrorKind::usage, "mixing '", text, "': an argument is missing, as in ", rule->example);
-  return rule->make(graph, spec);
+  return find_row(kRules, spec, "mixing").make(graph, spec);
 }
 
 double mixing_rate(std::size_t nodes, std::span<const double> weights) {

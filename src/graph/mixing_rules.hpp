@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/graph/mixing.hpp"
 #include "porter/core/text.hpp"
+#include "porter/graph/mixing.hpp"
 
 namespace porter {
 

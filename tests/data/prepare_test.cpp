@@ -15,7 +15,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Table table(std::string_view libsvm, const std::string& name = "f", std::size_t features = 2) {
+FileTable table(std::string_view libsvm, const std::string& name = "f", std::size_t features = 2) {
   return decode_libsvm(libsvm, name, features);
 }
 
@@ -52,7 +52,7 @@ TEST(Labels, StayAsTheyAreForRegression) {
   EXPECT_EQ(majority_class(pair.train), std::nullopt);
 }
 
-std::string label_error(Table train, std::optional<Table> test = std::nullopt) {
+std::string label_error(FileTable train, std::optional<FileTable> test = std::nullopt) {
   try {
     label_tables(std::move(train), std::move(test), false);
   } catch (const Error& error) {

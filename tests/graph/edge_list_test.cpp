@@ -32,7 +32,8 @@ TEST(EdgeList, BecomesAGraphOrAnErrorThatNamesTheFile) {
   expect_error(ErrorKind::usage, {path, "not connected", "node 3"},
                [&] { make_graph("file:" + path, 4, 1); });
   expect_error(ErrorKind::io, {"no-such-file"}, [] { make_graph("file:no-such-file", 4, 1); });
-  expect_error(ErrorKind::usage, {"file name"}, [] { make_graph("file:", 4, 1); });
+  expect_error(ErrorKind::usage, {"argument is missing", "file:edges.txt"},
+               [] { make_graph("file:", 4, 1); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "porter/core/error.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct Options {
   std::string graph = "erdos-renyi:0.8", mixing = "fdla", out, svg;
-  std::size_t agents = 10;
+  std::int64_t agents = 10;
   std::uint64_t seed = 1;
   bool json = false;
 };
@@ -85,7 +86,10 @@ std::string as_text(const Options& options, const Graph& graph, const Mixing& mi
 }
 
 void run(const Options& options) {
-  const auto graph = make_graph(options.graph, options.agents, options.seed);
+  require(options.agents >= 1, ErrorKind::usage, "--agents: expected at least 1, found ",
+          options.agents);
+  const auto graph =
+      make_graph(options.graph, static_cast<std::size_t>(options.agents), options.seed);
   const auto mixing = make_mixing(options.mixing, graph);
   if (!options.out.empty()) {
     const std::size_t shape[] = {mixing.nodes, mixing.nodes};

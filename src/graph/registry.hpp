@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+
+namespace porter {
+
+enum class Argument { none, optional, required };
+
+/// The row of a registry table (with members name, example, argument) that the spec names, checked
+/// to have an argument where it needs one. `kind` is what errors call it: "graph", "mixing".
+template <class Table>
+const auto& find_row(const Table& table, const Spec& spec, std::string_view kind) {
+  const auto row = std::find_if(std::begin(table), std::end(table),
+                                [&](const auto& r) { return r.name == spec.name; });
+  if (row == std::end(table)) {
+    std::string known;
+    for (const auto& r : table) known += (known.empty() ? "" : ", ") + std::string(r.name);
+    fail(ErrorKind::usage, "unknown ", kind, " '", spec.text, "', expected one of: ", known);
+  }
+  require(row->argument != Argument::none || !spec.argument, ErrorKind::usage, kind, " '",
+          spec.text, "': ", spec.name, " takes no argument");
+  require(row->argument != Argument::required || !spec.argument.value_or("").empty(),
+          ErrorKind::usage, kind, " '", spec.text, "': an argument is missing, as in ",
+          row->example);
+  return *row;
+}
+
+}  // namespace porter
