@@ -9,6 +9,7 @@ and the data sets they use.
 
     /usr/bin/python3 tests/golden/reference.py [folder]
 """
+import functools
 import math
 import pathlib
 import sys
@@ -31,7 +32,8 @@ def philox(counter, key):
     for _ in range(10):
         product0 = 0xD2511F53 * c0
         product1 = 0xCD9E8D57 * c2
-        c0, c1, c2, c3 = (product1 >> 32) ^ c1 ^ k0, product1 & MASK32, (product0 >> 32) ^ c3 ^ k1, product0 & MASK32
+        c0, c1 = (product1 >> 32) ^ c1 ^ k0, product1 & MASK32
+        c2, c3 = (product0 >> 32) ^ c3 ^ k1, product0 & MASK32
         k0 = (k0 + 0x9E3779B9) & MASK32
         k1 = (k1 + 0xBB67AE85) & MASK32
     return c0, c1, c2, c3
@@ -360,25 +362,22 @@ class Case:
     regulariser: float = 0.2
     hidden: tuple = ()
     activation: str = "sigmoid"
-
-    @property
-    def data(self):
-        return "binary" if self.model == "logistic" else "three_classes"
+    data: str = "binary.csv"
 
     @property
     def features(self):
-        return 7 if self.data == "binary" else 4
+        return len(make_rows(self.data)[0][0])
 
     @property
     def classes(self):
-        return 2 if self.data == "binary" else 3
+        return 1 + max(label for _, label in make_rows(self.data))
 
 
 BIG_SEED = 7 * 2**32 + 11  # its high word must reach the key
 GC = dict(algorithm="porter-gc", clip_target="batch", step=0.1)
 DP = dict(algorithm="porter-dp", step=0.05)
 SOTERIA = dict(algorithm="soteriafl-sgd", sigma=0.05)
-MLP = dict(model="mlp", regulariser=0.0, agents=4)
+MLP = dict(model="mlp", regulariser=0.0, agents=4, data="three_classes.csv")
 
 CASES = [
     Case("porter_gc_top_k_smooth", **GC, seed=1, clip="smooth:1.0", compressor="top_k:0.3", consensus=0.3),
@@ -390,7 +389,8 @@ CASES = [
          start="zeros", batch="full"),
     Case("porter_gc_one_way", **GC, seed=16, clip="smooth:1.0", compressor="top_k:k=3", consensus=0.3,
          mixing="file:one_way.npy"),
-    Case("porter_dp_random_k", **DP, seed=6, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2, sigma=0.0),
+    Case("porter_dp_random_k", **DP, seed=6, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2, sigma=0.0,
+         data="binary.libsvm"),
     Case("porter_dp_bernoulli", **DP, seed=BIG_SEED, clip="linear:0.5", compressor="bernoulli:0.5", consensus=0.2,
          sigma=0.0),
     Case("porter_dp_noise", **DP, seed=8, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.1),
@@ -403,8 +403,8 @@ CASES = [
     Case("soteriafl_sgd_identity", **SOTERIA, seed=13, step=0.2, clip="smooth:1.0"),
     Case("soteriafl_sgd_batch_clip", **SOTERIA, seed=18, step=0.1, clip="linear:0.5", clip_target="batch",
          compressor="bernoulli:0.5", unbiased=True, shift=0.25),
-    Case("porter_gc_mlp", **GC, **MLP, seed=14, hidden=(5,), clip="smooth:1.0", compressor="top_k:0.2", consensus=0.3),
-    # k = 34 of d = 43: above 32, choose works another way in our code.
+    Case("porter_gc_mlp", **GC, **MLP, seed=14, hidden=(5,), clip="smooth:1.0", compressor="top_k:0.2",
+         consensus=0.3),
     Case("porter_dp_mlp_noise", **DP, **MLP, seed=15, hidden=(5,), clip="smooth:1.0", compressor="random_k:0.8",
          consensus=0.2, sigma=0.1),
     Case("choco_sgd_mlp_tanh", algorithm="choco-sgd", **MLP, seed=19, hidden=(3, 2), activation="tanh", step=0.05,
@@ -415,7 +415,7 @@ CASES = [
 def to_toml(case):
     quoted = lambda value: f'"{value}"' if isinstance(value, str) else repr(value).lower()
     sections = {
-        "data": {"train": f"{case.data}.csv", "split": "contiguous"},
+        "data": {"train": case.data, "split": "contiguous"},
         "model": {"name": case.model, "lambda": case.regulariser},
         "network": {"agents": case.agents, "graph": case.graph, "mixing": case.mixing},
         "algorithm": {
@@ -440,24 +440,32 @@ def to_toml(case):
 # ---- Data: values are multiples of 1/8, so that every reader gets the same floats ---------------
 
 
+@functools.cache
 def make_rows(name):
-    """60 rows of features and a class from a noisy linear teacher. In `binary`, column 5 repeats
-    column 2 and column 6 is column 3 negated."""
-    features, classes = (7, 2) if name == "binary" else (4, 3)
+    """60 rows of features and a class from a noisy linear teacher. In the binary set, column 5 repeats
+    column 2 and column 6 is column 3 negated, so that their entries of x tie."""
+    binary = name.startswith("binary")
+    features, classes = (7, 2) if binary else (4, 3)
     rng = Stream(2024, TEST, classes, 0)
     teacher = rng.normals(features * classes).reshape(classes, features)
     rows = []
     for _ in range(60):
         f = np.array([(rng.below(33) - 16) / 8 for _ in range(features)])
-        if name == "binary":
+        if binary:
             f[5], f[6] = f[2], -f[3]
         label = rng.below(classes) if rng.below(8) == 0 else int(np.argmax(teacher @ f))
         rows.append((f, label))
     return rows
 
 
-def data_csv(name):
-    return "".join(",".join(f"{v:g}" for v in f) + f",{label}\n" for f, label in make_rows(name))
+def write_csv(rows):
+    return "".join(",".join(f"{v:g}" for v in f) + f",{label}\n" for f, label in rows)
+
+
+def write_libsvm(rows):
+    """Columns from 1, without zeros; classes 0, 1 as -1, +1."""
+    entries = lambda f: "".join(f" {j + 1}:{v:g}" for j, v in enumerate(f) if v != 0)
+    return "".join(("-1", "+1")[label] + entries(f) + "\n" for f, label in rows)
 
 
 def load(case):
@@ -511,8 +519,9 @@ def main():
     check_philox()
     for name in ("porter_gc_top_k_smooth", "porter_gc_mlp", "choco_sgd_mlp_tanh"):
         check_gradients(next(case for case in CASES if case.name == name))
-    for name in ("binary", "three_classes"):
-        (folder / f"{name}.csv").write_text(data_csv(name))
+    for name in sorted({case.data for case in CASES}):
+        write = write_csv if name.endswith(".csv") else write_libsvm
+        (folder / name).write_text(write(make_rows(name)))
     np.save(folder / "one_way.npy", one_way_ring(5))
     for case in CASES:
         (folder / f"{case.name}.toml").write_text(to_toml(case))
