@@ -86,6 +86,7 @@ CurlResult run_curl(const std::string& url, const std::filesystem::path& path) {
                                     "--",
                                     url};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

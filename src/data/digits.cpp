@@ -120,8 +120,7 @@ void draw_digit(std::size_t digit, RngStream& rng, char* pixels) {
     const float cover = std::clamp((reach - std::sqrt(distances[i])) / softness, 0.0F, 1.0F);
     // Paper stays white; ink is uneven.
     const float value = cover > 0 ? cover * ink + normal(rng, 0.08F) : 0.0F;
-    pixels[i] = static_cast<char>(
-        static_cast<unsigned char>(std::clamp(value, 0.0F, 1.0F) * 255.0F + 0.5F));
+    pixels[i] = static_cast<char>(std::lround(std::clamp(value, 0.0F, 1.0F) * 255.0F));
   }
 }
 
