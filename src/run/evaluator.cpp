@@ -12,6 +12,7 @@ namespace {
 // same.
 constexpr std::size_t kRuns = 16;
 constexpr std::size_t kFewestAgentRows = 256;
+constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters that cost little
 
 Dataset even_sample(const Dataset& data, std::size_t count) {
   count = std::min(count, data.rows());
@@ -53,11 +54,12 @@ double majority_rate(const Dataset& data) {
 
 Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
     : problem_(problem), test_(test), pool_(pool) {
-  const auto rows_for = [&](const Dataset& data) {
+  const auto share = [&](const Dataset& data) {
     return std::max(kFewestAgentRows, data.rows() / problem.agents);
   };
-  agent_train_ = even_sample(problem.train, rows_for(problem.train));
-  if (test_ != nullptr) agent_test_ = even_sample(*test_, rows_for(*test_));
+  const std::size_t cheap = kCheapProducts / (problem.agents * problem.model.dim());
+  agent_train_ = even_sample(problem.train, share(problem.train));
+  if (test_ != nullptr) agent_test_ = even_sample(*test_, std::max(cheap, share(*test_)));
 }
 
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {

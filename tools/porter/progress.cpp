@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -42,26 +43,19 @@ std::string human_time(double seconds) {
 }
 
 Progress::Progress(const Experiment& experiment, std::string label)
-    : label_(std::move(label)),
-      terminal_(isatty(STDERR_FILENO) != 0),
-      first_round_(experiment.round()),
-      round_(first_round_),
-      rounds_(experiment.config().algorithm.rounds),
-      start_(Clock::now()) {
+    : experiment_(experiment), label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {
   if (experiment.facts().sigma > 0)
     noise_ = fmt::format("  sigma {:.3g}", experiment.facts().sigma);
 }
 
-void Progress::after_round(const Experiment& experiment) {
-  round_ = experiment.round();
+void Progress::after_round() {
   if (terminal_ && Clock::now() - shown_ >= kRedrawTime) show(false);
 }
 
 void Progress::after_evaluation(const MetricsRow& row) {
   row_ = row;
-  round_ = row.round;
-  const bool last = round_ == rounds_;
-  if (terminal_ || last || round_ == 0 || Clock::now() - shown_ >= kLineTime) show(last);
+  const bool last = experiment_.finished();
+  if (terminal_ || last || row.round == 0 || Clock::now() - shown_ >= kLineTime) show(last);
 }
 
 void Progress::show(bool last) {
@@ -81,20 +75,29 @@ void Progress::close() {
 }
 
 std::string Progress::line() const {
+  const auto round = experiment_.round(), rounds = experiment_.config().algorithm.rounds;
   std::string text = fmt::format("{}  ", label_);
-  if (terminal_) text += bar(rounds_ == 0 ? 1 : double(round_) / rounds_) + "  ";
-  text += fmt::format("round {}/{}", round_, rounds_);
+  if (terminal_) text += bar(double(round) / rounds) + "  ";
+  text += fmt::format("round {}/{}", round, rounds);
   if (row_) {
     text += fmt::format("  loss {:.4g}", row_->loss);
     if (row_->test_accuracy) text += fmt::format("  accuracy {:.2f} %", 100 * *row_->test_accuracy);
   }
   text += noise_;
   if (row_) text += fmt::format("  {}/agent", human_bits(row_->bits_per_agent));
-  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  if (round_ > first_round_ && round_ < rounds_)
-    text += fmt::format("  {} left",
-                        human_time(elapsed * (rounds_ - round_) / (round_ - first_round_)));
+  if (round > 0 && round < rounds) text += fmt::format("  {} left", human_time(seconds_left()));
   return text;
+}
+
+// Rounds and evaluations take their time at different moments, so they are extrapolated apart.
+double Progress::seconds_left() const {
+  const auto& at = experiment_.facts().evaluation_rounds;
+  const auto next = std::upper_bound(at.begin(), at.end(), experiment_.round());
+  const auto done = static_cast<double>(next - at.begin()),
+             left = static_cast<double>(at.end() - next);
+  const double rounds_left = experiment_.config().algorithm.rounds - experiment_.round();
+  return experiment_.training_seconds() / experiment_.round() * rounds_left +
+         experiment_.evaluation_seconds() / done * left;
 }
 
 }  // namespace porter::cli

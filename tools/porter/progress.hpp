@@ -15,7 +15,7 @@ class Progress {
  public:
   Progress(const Experiment& experiment, std::string label);
 
-  void after_round(const Experiment& experiment);
+  void after_round();
   void after_evaluation(const MetricsRow& row);
   /// Ends the redrawn line.
   void close();
@@ -24,13 +24,14 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   void show(bool last);
   std::string line() const;
+  double seconds_left() const;
 
+  const Experiment& experiment_;
   std::string label_;
   bool terminal_;
-  std::uint32_t first_round_, round_, rounds_;
   std::string noise_;
   std::optional<MetricsRow> row_;
-  Clock::time_point start_, shown_;
+  Clock::time_point shown_;
   bool drawn_ = false;
 };
 

@@ -77,7 +77,7 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
   std::optional<MetricsRow> last;
   const auto status =
       train_in_folder(experiment, folder,
-                      {.after_round = [&](const Experiment& now) { progress.after_round(now); },
+                      {.after_round = [&](const Experiment&) { progress.after_round(); },
                        .after_evaluation =
                            [&](const MetricsRow& row) {
                              last = row;

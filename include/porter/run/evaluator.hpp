@@ -22,9 +22,9 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
 /// The share of the most frequent class.
 double majority_rate(const Dataset& data);
 
-/// Computes the metrics of the iterates. The average is measured on all rows; the agents' own
-/// points on an even sample of max(256, rows / agents) rows, so that this costs about one more pass
-/// over the data for any number of agents.
+/// Computes the metrics of the iterates. The average is measured on all rows. The agents' own
+/// points are measured on an even sample of max(256, rows / agents) rows, on all test rows where
+/// that is cheap, so that this costs about one more pass over the data for any number of agents.
 class Evaluator {
  public:
   Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool);
