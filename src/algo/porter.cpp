@@ -4,17 +4,18 @@
 // (Zhao, Li, Li, Richtarik, Chi: BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization
 // with Communication Compression, 2022).
 //
-// | paper             | code                   | meaning |
-// |-------------------|------------------------|------------------------------------------------------------------|
-// | n, d              | X_.agents(), X_.dim()  | agents, parameters; every matrix is n x d (the
-// paper's is d x n) | | X, V, G_p         | X_, V_, G_             | iterates, gradient trackers,
-// clipped (and noised) gradients      | | -                 | U_                     | V - G_p:
-// what gossip has moved                                   | | Q_x, Q_v          | inside gossip_ |
-// surrogates that the neighbours also hold                         | | Q (W - I)         |
-// gossip_.gap(kV or kX)  | in row form (W - I)^T Q                                          | | C,
-// rho            | Compressor             | compression operator; its contraction | | eta, gamma |
-// eta_, gamma_           | step size, consensus step                                        | |
-// tau, sigma_p, b   | inside gradients_      | clipping threshold, noise, batch |
+// clang-format off
+// | paper           | code                  | meaning
+// |-----------------|-----------------------|------------------------------------------------------------
+// | n, d            | X_.agents(), X_.dim() | agents, parameters; matrices are n x d (the paper's d x n)
+// | X, V, G_p       | X_, V_, G_            | iterates, gradient trackers, clipped (and noised) gradients
+// | -               | U_                    | V - G_p: what gossip has moved
+// | Q_x, Q_v        | inside gossip_        | surrogates that the neighbours also hold
+// | Q (W - I)       | gossip_.gap(kV, kX)   | in row form (W - I)^T Q
+// | C, rho          | Compressor            | compression operator; its contraction
+// | eta, gamma      | eta_, gamma_          | step size, consensus step
+// | tau, sigma_p, b | inside gradients_     | clipping threshold, noise, batch
+// clang-format on
 #include <cmath>
 
 #include "porter/algo/algorithm.hpp"

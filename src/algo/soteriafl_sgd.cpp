@@ -3,13 +3,15 @@
 // with Communication Compression, 2022): a server, and clients that send compressed shifted
 // gradients.
 //
-// | paper   | code               | meaning                                              |
-// |---------|--------------------|------------------------------------------------------|
-// | x       | x_, broadcast_     | the server's iterate (double), and as clients get it (float) |
-// | g~_i    | G_                 | clipped and noised gradient of client i at x         |
-// | s_i, s  | S_, s_mean_        | shift of client i, and the mean of the shifts        |
-// | v_i     | decoded message    | C(g~_i - s_i)                                        |
-// | gamma_t | shift_             | step of the shifts                                   |
+// clang-format off
+// | paper   | code            | meaning
+// |---------|-----------------|--------------------------------------------------------------
+// | x       | x_, broadcast_  | the server's iterate (double), and as clients get it (float)
+// | g_i     | G_              | clipped and noised gradient of client i at x
+// | s_i, s  | S_, s_mean_     | shift of client i, and the mean of the shifts
+// | v_i     | messages_       | C(g_i - s_i)
+// | gamma_t | shift_          | step of the shifts
+// clang-format on
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/core/vector_math.hpp"

@@ -44,7 +44,9 @@ class Bend {
 
  private:
   static constexpr std::size_t kCells = 3;
-  const StrokePoint& node(std::size_t i, std::size_t j) const { return nodes_[j * (kCells + 1) + i]; }
+  const StrokePoint& node(std::size_t i, std::size_t j) const {
+    return nodes_[j * (kCells + 1) + i];
+  }
   std::array<StrokePoint, (kCells + 1) * (kCells + 1)> nodes_;
 };
 
@@ -82,7 +84,8 @@ float squared_distance_to_piece(StrokePoint p, const StrokePoint& a, const Strok
 }
 
 // Lowers the distances of the pixels within `reach` of the piece from a to b.
-void approach(SquaredDistances& distances, const StrokePoint& a, const StrokePoint& b, float reach) {
+void approach(SquaredDistances& distances, const StrokePoint& a, const StrokePoint& b,
+              float reach) {
   constexpr float kLast = kSide - 1;
   const auto first = [&](float low) {
     return static_cast<std::size_t>(std::clamp(low - reach, 0.0F, kLast));

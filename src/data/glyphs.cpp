@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kPieces = 5;  // per span of a spline
 
-StrokePoint spline(const StrokePoint& before, const StrokePoint& from, const StrokePoint& to, const StrokePoint& after, float t) {
+StrokePoint spline(const StrokePoint& before, const StrokePoint& from, const StrokePoint& to,
+                   const StrokePoint& after, float t) {
   const auto along = [t](float a, float b, float c, float d) {
     return b + 0.5F * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
   };

@@ -63,7 +63,7 @@ std::string_view decode_idx_labels(std::string_view bytes, const std::string& na
 }
 
 FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
-                 std::string_view label_bytes, const std::string& label_name) {
+                     std::string_view label_bytes, const std::string& label_name) {
   const auto images = decode_idx_images(image_bytes, image_name);
   const auto labels = decode_idx_labels(label_bytes, label_name);
   require(images.count == labels.size(), ErrorKind::io, label_name, ": expected ", images.count,

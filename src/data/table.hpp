@@ -47,7 +47,7 @@ struct IdxImages {
 IdxImages decode_idx_images(std::string_view bytes, const std::string& name);
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name);
 FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
-                 std::string_view label_bytes, const std::string& label_name);
+                     std::string_view label_bytes, const std::string& label_name);
 
 /// More features than this in a file is taken for damage.
 inline constexpr std::size_t kMaxFeatures = std::size_t{1} << 28;

@@ -83,7 +83,7 @@ class Header {
 
  private:
   std::string_view after(std::string_view key) const {
-    const auto at = text_.find("'" + std::string(key) + "'");
+    const auto at = text_.find(concat("'", key, "'"));
     const auto colon = at == text_.npos ? at : text_.find(':', at);
     require(colon != text_.npos, ErrorKind::io, name_, ": the .npy header has no '", key, "'");
     const auto value = text_.find_first_not_of(' ', colon + 1);
@@ -124,7 +124,7 @@ void to_row_major(NpyArray& array) {
 
 std::string encode_npy(std::span<const std::size_t> shape, std::span<const double> values) {
   std::string extents;
-  for (const auto extent : shape) extents += std::to_string(extent) + ", ";
+  for (const auto extent : shape) extents.append(std::to_string(extent)).append(", ");
   if (shape.size() > 1) extents.resize(extents.size() - 2);
   if (shape.size() == 1) extents.pop_back();
   std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + extents + "), }";

@@ -200,8 +200,16 @@ void Experiment::step() {
 }
 
 bool Experiment::evaluation_due() const {
-  return std::binary_search(facts_.evaluation_rounds.begin(), facts_.evaluation_rounds.end(),
-                            round_);
+  const auto& rounds = facts_.evaluation_rounds;
+  return std::binary_search(rounds.begin(), rounds.end(), round_) &&
+         !(previous_ && previous_->round == round_);
+}
+
+std::size_t Experiment::evaluations_done() const {
+  if (!previous_) return 0;
+  const auto& rounds = facts_.evaluation_rounds;
+  return static_cast<std::size_t>(std::upper_bound(rounds.begin(), rounds.end(), previous_->round) -
+                                  rounds.begin());
 }
 
 MetricsRow Experiment::evaluate() {

@@ -75,7 +75,7 @@ bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
 void RunFolder::restore(Experiment& experiment) {
   if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
-  keep_metrics_up_to(experiment.round());
+  keep_metrics(experiment.evaluations_done());
   open_metrics();
 }
 
@@ -86,15 +86,13 @@ void RunFolder::open_metrics() {
           std::strerror(errno));
 }
 
-// A round-0 run evaluates round 0 again, so its row goes, too.
-void RunFolder::keep_metrics_up_to(std::uint32_t round) {
+// Drops what was written after the checkpoint, half a line after a kill included.
+void RunFolder::keep_metrics(std::size_t rows) {
   const auto file = path_ / "metrics.csv";
   std::istringstream old(fs::exists(file) ? read_file(file) : std::string());
   std::string kept = metrics_header(), line;
   std::getline(old, line);
-  while (std::getline(old, line) && !old.eof() && round > 0 &&
-         std::strtoul(line.c_str(), nullptr, 10) <= round)
-    kept += line + '\n';
+  for (std::size_t row = 0; row < rows && std::getline(old, line); ++row) kept += line + '\n';
   write_file(file, kept);
 }
 

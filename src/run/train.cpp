@@ -18,8 +18,7 @@ bool evaluate_if_due(Experiment& experiment, const TrainHooks& hooks) {
 }  // namespace
 
 TrainStatus train(Experiment& experiment, const TrainHooks& hooks) {
-  // A restored run was stopped after the evaluation of its round.
-  if (experiment.round() == 0 && !evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
+  if (!evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
   while (!experiment.finished()) {
     if (hooks.stop_requested()) return TrainStatus::interrupted;
     try {

@@ -91,7 +91,7 @@ TEST(Porter, BeerFindsAStationaryPointWithFullBatches) {
                               .eta = 0.1,
                               .gamma = 0.2}
                        .build();
-  for (std::uint32_t round = 1; round <= 4000; ++round) toy->algorithm->step(round);
+  for (std::uint32_t round = 1; round <= 40000; ++round) toy->algorithm->step(round);
   const auto x = mean_row(toy->algorithm->iterates());
   std::vector<double> gradient(x.size(), 0.0);
   toy->model->evaluate(x, toy->data, 0, toy->data.rows(), gradient);

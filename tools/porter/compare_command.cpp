@@ -59,7 +59,7 @@ void compare(const Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  auto* command = app.add_subcommand("compare", "Print a table over finished runs");
+  auto* command = app.add_subcommand("compare", "print a table over finished runs");
   const auto options = std::make_shared<Options>();
   command
       ->add_option("folders", options->folders,

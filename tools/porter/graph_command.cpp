@@ -110,7 +110,7 @@ std::string help_of(std::string_view title, const Table& table) {
 
 void add_graph_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "graph", "Build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
+      "graph", "build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
   const auto options = std::make_shared<Options>();
   command->add_option("--graph", options->graph, "Topology (see below)")
       ->capture_default_str()

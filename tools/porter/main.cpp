@@ -11,12 +11,27 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUsage = 2;
 
+// CLI11 would only say that a sub-command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string known;
+  for (const auto* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  porter::fail(porter::ErrorKind::usage, "unknown command \"", argv[1],
+               "\"; expected one of: ", known);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"porter: decentralised training with compressed messages, clipping and privacy"};
   app.name("porter");
   app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return std::string("porter: ") + error.what() + "\nRun " + failed->get_display_name() +
+           " --help for more information.\n";
+  });
   int exit_code = 0;
   porter::cli::add_demo_command(app, exit_code);
   porter::cli::add_run_command(app, exit_code);
@@ -25,6 +40,7 @@ int run(int argc, char** argv) {
   porter::cli::add_report_command(app);
   porter::cli::add_graph_command(app);
   porter::cli::add_data_command(app);
+  refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

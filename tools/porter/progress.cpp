@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -91,13 +90,11 @@ std::string Progress::line() const {
 
 // Rounds and evaluations take their time at different moments, so they are extrapolated apart.
 double Progress::seconds_left() const {
-  const auto& at = experiment_.facts().evaluation_rounds;
-  const auto next = std::upper_bound(at.begin(), at.end(), experiment_.round());
-  const auto done = static_cast<double>(next - at.begin()),
-             left = static_cast<double>(at.end() - next);
+  const auto evaluations = static_cast<double>(experiment_.facts().evaluation_rounds.size());
+  const auto done = static_cast<double>(experiment_.evaluations_done());
   const double rounds_left = experiment_.config().algorithm.rounds - experiment_.round();
   return experiment_.training_seconds() / experiment_.round() * rounds_left +
-         experiment_.evaluation_seconds() / done * left;
+         experiment_.evaluation_seconds() / done * (evaluations - done);
 }
 
 }  // namespace porter::cli

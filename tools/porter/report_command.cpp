@@ -29,7 +29,7 @@ void report(const Options& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app) {
-  auto* command = app.add_subcommand("report", "Write one self-contained HTML page over runs");
+  auto* command = app.add_subcommand("report", "write one self-contained HTML page over runs");
   const auto options = std::make_shared<Options>();
   command
       ->add_option("folders", options->folders,

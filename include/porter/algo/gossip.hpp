@@ -15,9 +15,10 @@ namespace porter {
 /// message. For each channel it holds the surrogates Q that neighbours also hold, and their
 /// disagreement:
 ///
-///   publish(S):  Q <- Q + C(S - Q)          one message per agent, the same bytes to every
-///   neighbour settle():    gap <- (W - I)^T Q         kept incrementally: k non-zeros cost k *
-///   degree, not d * degree
+/// publish(S):
+///   Q <- Q + C(S - Q)     one message per agent, the same bytes to every neighbour
+/// settle():
+///   gap <- (W - I)^T Q    kept incrementally: k non-zeros cost k * degree, not d * degree
 ///
 /// S - Q is rounded to float once, when it is published. Q moves only by decoded payloads, at the
 /// sender too, so both ends hold the same bits. Each receiver adds in ascending order of sender, so

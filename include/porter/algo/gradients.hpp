@@ -19,7 +19,7 @@ enum class ClipTarget {
 struct GradientOptions {
   std::size_t batch =
       1;  ///< samples per agent and round, drawn without replacement; m: all of them
-  Clip clip;
+  Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
   double noise_stddev =
       0;  ///< of the Gaussian noise added to each coordinate of the (clipped) mean

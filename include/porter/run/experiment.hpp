@@ -49,10 +49,9 @@ class Experiment {
 
   /// One more round. Error{numeric} if a message is no longer finite.
   void step();
-  /// Whether the schedule asks for metrics now.
+  /// Whether the schedule asks for metrics of this round and they have not been computed yet.
   bool evaluation_due() const;
-  /// The metrics now; also remembers the best average so far. To be called once per scheduled
-  /// round, in order.
+  /// The metrics now; also remembers the best average so far. Once per round, in order.
   MetricsRow evaluate();
 
   /// x_mean (d), X (n x d), x_best (d), x_out (d); x_out is the last average where its round has
@@ -68,6 +67,8 @@ class Experiment {
   double evaluation_seconds() const { return evaluation_seconds_; }
   Traffic traffic() const { return algorithm_->traffic(); }
   const std::optional<MetricsRow>& best() const { return best_; }
+  /// How many of the scheduled evaluations lie behind.
+  std::size_t evaluations_done() const;
 
  private:
   void build_data();

@@ -38,7 +38,7 @@ class RunFolder {
 
  private:
   void open_metrics();
-  void keep_metrics_up_to(std::uint32_t round);
+  void keep_metrics(std::size_t rows);
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
 
   std::filesystem::path path_;
