@@ -22,6 +22,14 @@ Dataset even_sample(const Dataset& data, std::size_t count) {
   return select_rows(data, rows);
 }
 
+// The mean of equal rows is off by rounding; that is no disagreement.
+double consensus_error(const Rows& X, std::span<const double> mean) {
+  double sum = 0;
+  for (std::size_t i = 0; i < X.agents(); ++i) sum += squared_distance(X.row(i), mean);
+  const double error = sum / static_cast<double>(X.agents());
+  return error <= 1e-30 * squared_norm(mean) ? 0 : error;
+}
+
 }  // namespace
 
 Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
@@ -74,9 +82,7 @@ void Evaluator::measure(const Rows& X, MetricsRow& row) const {
     row.test_loss = test.loss;
     if (classes) row.test_accuracy = test.accuracy;
   }
-  row.consensus_error = 0;
-  for (std::size_t i = 0; i < X.agents(); ++i)
-    row.consensus_error += squared_distance(X.row(i), x) / static_cast<double>(X.agents());
+  row.consensus_error = consensus_error(X, x);
   measure_agents(X, row);
 }
 
