@@ -45,6 +45,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
   const auto& facts = experiment.facts();
   const auto& algorithm = config.algorithm;
   const double rounds_done = std::max(1U, experiment.round());
+  const bool server = find_algorithm(algorithm.name).server;  // then nobody uses the graph
   Json json = {
       {"name", name},
       {"porter", kVersion},
@@ -60,7 +61,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"k", or_null(facts.kept)},
       {"rho", or_null(facts.rho)},
       {"omega", or_null(facts.omega)},
-      {"alpha", facts.alpha},
+      {"alpha", server ? Json(nullptr) : Json(facts.alpha)},
       {"rounds", algorithm.rounds},
       {"rounds_done", experiment.round()},
       {"batch", facts.batch},
@@ -70,8 +71,8 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"unbiased", algorithm.unbiased},
       {"clip", algorithm.clip},
       {"clip_target", algorithm.clip_target},
-      {"graph", config.network.graph},
-      {"mixing", config.network.mixing},
+      {"graph", server ? "none: a server" : config.network.graph},
+      {"mixing", server ? Json(nullptr) : Json(config.network.mixing)},
       {"sigma", facts.sigma},
       {"epsilon", nullptr},
       {"privacy", facts.privacy},
@@ -90,7 +91,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"seed", config.run.seed},
       {"threads", config.run.threads},
   };
-  if (find_algorithm(algorithm.name).server) json["shift"] = facts.shift;
+  if (server) json["shift"] = facts.shift;
   return json.dump(2) + "\n";
 }
 
