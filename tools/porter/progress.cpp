@@ -2,6 +2,7 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,18 @@ std::string bar(double share) {
   const int full = static_cast<int>(share * kBarWidth);
   std::string text;
   for (int i = 0; i < kBarWidth; ++i) text += i < full ? "█" : "░";
+  return text;
+}
+
+// Cut to the width of the terminal, or redrawing would leave the ends of long lines behind.
+std::string fit_terminal(std::string text) {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_character && ++columns >= size.ws_col) return text.substr(0, i);
+  }
   return text;
 }
 
@@ -60,7 +73,7 @@ void Progress::after_evaluation(const MetricsRow& row) {
 void Progress::show(bool last) {
   shown_ = Clock::now();
   if (terminal_)
-    fmt::print(stderr, "\r\x1b[K{}", line());
+    fmt::print(stderr, "\r\x1b[K{}", fit_terminal(line()));
   else
     fmt::print(stderr, "{}\n", line());
   std::fflush(stderr);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "porter/core/error.hpp"
 #include "progress.hpp"
@@ -16,6 +17,12 @@ volatile std::sig_atomic_t g_interrupted = 0;
 extern "C" void on_signal(int signal) {
   g_interrupted = 1;
   std::signal(signal, SIG_DFL);
+}
+
+// As the user called it: the launcher says how.
+std::string command_name() {
+  const char* name = std::getenv("PORTER_COMMAND");
+  return name ? name : "porter";
 }
 
 void print_result(const Experiment& experiment, const MetricsRow& row) {
@@ -94,9 +101,9 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
   if (last) print_result(experiment, *last);
   if (status == TrainStatus::interrupted)
     fmt::print(
-        "interrupted after round {} of {}; resume with:\n  porter run {}/config.toml --out {} "
+        "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
         "--resume\n",
-        experiment.round(), config.algorithm.rounds, folder_name, folder_name);
+        experiment.round(), config.algorithm.rounds, command_name(), folder_name, folder_name);
   else
     fmt::print("results in {}\n", folder_name);
   return status;
