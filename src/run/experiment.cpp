@@ -30,12 +30,12 @@ auto keyed(const char* key, Build build) {
   }
 }
 
-// The default of SoteriaFL's shift step (its Corollary 1): sqrt((1 + 2 w) / (2 (1 + w)^3)).
+// The shift step of SoteriaFL's published experiments: sqrt((1 + 2 w) / (2 (1 + w)^3)).
 double default_shift(double omega) {
   return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
 }
 
-// Equation (7) of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
+// Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
 double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
   return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
 }

@@ -82,7 +82,7 @@ TEST_F(ExperimentTest, SameSeedSameModelForAnyNumberOfThreads) {
   EXPECT_NE(model_bytes(one), model_bytes(other));
 }
 
-TEST_F(ExperimentTest, PaperSigmaFollowsEquationSeven) {
+TEST_F(ExperimentTest, PaperSigmaFollowsTheoremOne) {
   const Experiment experiment(config({"privacy.epsilon=0.5", "privacy.delta=0.01"}));
   // tau = 1, T = 60, m = 30
   EXPECT_NEAR(experiment.facts().sigma, std::sqrt(60 * std::log(100.0)) / (30 * 0.5), 1e-12);
