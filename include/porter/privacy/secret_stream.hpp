@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace porter {
+
+/// Fills the bytes with fresh entropy; false, with errno set, where there is none.
+using EntropySource = bool (*)(std::span<std::byte> out);
+
+/// getrandom(2): waits until the kernel's generator is seeded.
+bool system_entropy(std::span<std::byte> out);
+
+/// The engine of the secret streams: AES-256 in counter mode, keyed by the entropy source. After
+/// every block of words the next key comes from the key stream itself and the old one is erased
+/// (fast key erasure), so what lies in memory does not tell earlier words.
+/// The words lie in a page that a fork wipes: a child finds it empty and draws a key of its own.
+class SecretWords {
+ public:
+  /// Error{privacy} where the entropy or the wiped page cannot be had.
+  explicit SecretWords(EntropySource entropy);
+  ~SecretWords();
+  SecretWords(SecretWords&&) noexcept;
+  SecretWords& operator=(SecretWords&&) noexcept;
+
+  std::uint64_t next() {
+    if (block_->left == 0) refill();
+    return block_->words[--block_->left];
+  }
+
+ private:
+  static constexpr std::size_t kWords = 2040, kKeyWords = 6;  // with the counts, four pages
+  struct Block {
+    std::uint64_t keyed, left;  // zero, as everything here, in a child process
+    std::array<std::uint64_t, kWords + kKeyWords> words;
+  };
+  struct UnmapBlock {
+    void operator()(Block* block) const;
+  };
+  struct Cipher;
+
+  void refill();
+
+  EntropySource entropy_;
+  std::unique_ptr<Cipher> cipher_;
+  std::unique_ptr<Block, UnmapBlock> block_;
+};
+
+/// Random numbers that nobody else can know or replay: no seed, no copy, never inherited over fork.
+/// One stream per agent and purpose, used by one thread at a time. Streams of different purposes do
+/// not convert into each other, and none converts from or to the public RngStream.
+template <class Purpose>
+class SecretStream {
+ public:
+  /// Another source than the operating system is for tests.
+  explicit SecretStream(EntropySource entropy = system_entropy) : words_(entropy) {}
+
+  std::uint64_t next_u64() { return words_.next(); }
+  /// Uniform on [0, 1), 53 random bits.
+  double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
+  /// Uniform on {0, ..., bound - 1} by rejection; bound > 0.
+  std::uint64_t below(std::uint64_t bound) {
+    // The first 2^64 mod bound words are rejected, so that every residue is equally likely.
+    std::uint64_t word = next_u64();
+    if (word < bound) {
+      const std::uint64_t threshold = (0 - bound) % bound;
+      while (word < threshold) word = next_u64();
+    }
+    return word % bound;
+  }
+
+ private:
+  SecretWords words_;
+};
+
+/// The noise that protects a gradient.
+using NoiseStream = SecretStream<struct NoisePurpose>;
+/// Which records a batch takes: as secret as the noise, or sampling amplifies nothing.
+using SamplingStream = SecretStream<struct SamplingPurpose>;
+
+}  // namespace porter

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "porter/privacy/discrete_gaussian.hpp"
+
+namespace porter {
+
+/// The L2 sensitivity of a vector after each coordinate went to the nearest multiple of the grid:
+/// either neighbour moves by at most grid/2 per coordinate, so  sensitivity + sqrt(dim) grid.
+double sensitivity_with_rounding(double sensitivity, double grid, std::size_t dim);
+
+/// How far the computed mean of clipped samples, (1/divisor) sum of `terms` vectors no longer than
+/// `clip`, is from the exact one: floating-point sums depend on their order and operands
+/// (Casacuberta, Shoemate, Vadhan, Wagaman: Widespread Underestimation of Sensitivity; CCS 2022).
+/// A sensitivity grows by twice this.
+double averaging_error(double clip, std::size_t terms, std::size_t divisor);
+
+/// The largest power of two with  sqrt(dim) grid <= 2^-16 sensitivity  and  grid <= 2^-10 stddev,
+/// or where stddev / grid would leave the sampler's range the smallest that fits.
+double choose_grid(double stddev, double sensitivity, std::size_t dim);
+
+/// What (epsilon, delta) turns into when the mechanism is within `distance` (total variation, all
+/// rounds together) of the one accounted for: delta + (1 + exp(epsilon)) distance.
+double delta_with_distance(double epsilon, double delta, double distance);
+
+/// Gaussian noise for release:  y = grid (round(g / grid) + N),  N discrete Gaussian with parameter
+/// stddev / grid. Every coordinate of y is a multiple of the grid, exactly, so its low bits tell
+/// nothing (Mironov: On Significance of the Least Significant Bits; CCS 2012). Whatever is computed
+/// from y, rounding to float included, is post-processing.
+class SecureNoise {
+ public:
+  /// `sensitivity` is that of the exact mean, e.g. 2 clip / batch. Error{usage} unless all are
+  /// positive and finite; Error{privacy} where no grid keeps the rounding below 1e-3 of it.
+  SecureNoise(double stddev, double sensitivity, std::size_t dim);
+
+  /// Replaces g by y. Error{privacy}, with g as it was, where g is not finite or too large for the
+  /// grid to be exact in double.
+  void release(std::span<double> g, NoiseStream& noise) const;
+
+  double grid() const { return grid_; }
+
+  /// What the accountant of the continuous Gaussian mechanism takes in place of stddev and
+  /// sensitivity; stddev is smaller by at most 2.4e-6 relative, sensitivity larger by at most 1e-3.
+  double accounted_stddev() const;
+  double accounted_sensitivity() const;
+  /// Of one release, all coordinates, from the mechanism so accounted.
+  double statistical_distance() const;
+
+ private:
+  double stddev_, sensitivity_;
+  std::size_t dim_;
+  double grid_;
+  DiscreteGaussian integers_;
+};
+
+}  // namespace porter

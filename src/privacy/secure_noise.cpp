@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/privacy/secure_noise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kRoundingShare = 0x1p-16;  // of the sensitivity, at the chosen grid
+constexpr double kLargestShare = 1e-3;      // beyond which we refuse
+constexpr double kStepsPerStddev = 0x1p10;  // at least
+constexpr double kLargestRounded = 0x1p52;  // of |g| / grid; with 13 * 2^44 below 2^53
+constexpr double kSmallestGrid = 0x1p-900, kLargestGrid = 0x1p900;
+constexpr double kUp = 1 + 0x1p-50, kDown = 1 - 0x1p-50;  // more than the roundings of one formula
+
+bool positive(double value) { return std::isfinite(value) && value > 0; }
+double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(value)); }
+double root(std::size_t dim) { return std::sqrt(static_cast<double>(dim)); }
+
+}  // namespace
+
+double sensitivity_with_rounding(double sensitivity, double grid, std::size_t dim) {
+  return (sensitivity + root(dim) * grid) * kUp;
+}
+
+// A sum of n terms, each a rounded product, in any order: |error| <= gamma |w| sum |x|, coordinate
+// by coordinate, gamma = (n + 2) u / (1 - (n + 2) u), u = 2^-53 (Higham: Accuracy and Stability of
+// Numerical Algorithms, section 4.2). Vectors of absolute values are as long as the vectors.
+double averaging_error(double clip, std::size_t terms, std::size_t divisor) {
+  const double n = static_cast<double>(terms);
+  const double roundings = (n + 2) * 0x1p-53;
+  return roundings / (1 - roundings) * n / static_cast<double>(divisor) * clip * kUp;
+}
+
+double choose_grid(double stddev, double sensitivity, std::size_t dim) {
+  require(positive(stddev), ErrorKind::usage,
+          "secure noise: the standard deviation must be positive, found ", stddev);
+  require(positive(sensitivity), ErrorKind::usage,
+          "secure noise: the sensitivity must be positive, found ", sensitivity);
+  require(dim > 0, ErrorKind::usage, "secure noise: the dimension must be positive, found 0");
+  const double wanted =
+      std::min(sensitivity * kRoundingShare / root(dim), stddev / kStepsPerStddev);
+  double grid = power_of_two_below(std::max(wanted, kSmallestGrid));
+  while (stddev / grid > DiscreteGaussian::kLargest) grid *= 2;
+  require(grid >= kSmallestGrid && grid <= kLargestGrid &&
+              root(dim) * grid < kLargestShare * sensitivity && grid * kStepsPerStddev <= stddev,
+          ErrorKind::privacy, "secure noise: no grid fits standard deviation ", stddev,
+          ", sensitivity ", sensitivity, " and ", dim, " coordinates");
+  return grid;
+}
+
+double delta_with_distance(double epsilon, double delta, double distance) {
+  return (delta + (1 + std::exp(epsilon)) * distance) * kUp;
+}
+
+SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim)
+    : stddev_(stddev),
+      sensitivity_(sensitivity),
+      dim_(dim),
+      grid_(choose_grid(stddev, sensitivity, dim)),
+      integers_(stddev / grid_) {}
+
+void SecureNoise::release(std::span<double> g, NoiseStream& noise) const {
+  require(g.size() == dim_, ErrorKind::privacy, "secure noise: made for ", dim_,
+          " coordinates, found ", g.size());
+  const double limit = kLargestRounded * grid_;
+  require(std::all_of(g.begin(), g.end(), [&](double x) { return std::abs(x) <= limit; }),
+          ErrorKind::privacy,
+          "secure noise: a coordinate of the clipped mean is not finite or too large");
+  const double scale = 1 / grid_;  // exact, as are the products below
+  std::array<std::int64_t, 256> integers;
+  while (!g.empty()) {
+    const auto part = g.first(std::min(g.size(), integers.size()));
+    integers_.fill(noise, std::span(integers).first(part.size()));
+    for (std::size_t k = 0; k < part.size(); ++k)
+      part[k] = (std::nearbyint(part[k] * scale) + static_cast<double>(integers[k])) * grid_;
+    g = g.subspan(part.size());
+  }
+}
+
+// The continuous mechanism that covers ours. Let Y be Gaussian around the integer n with variance
+// s^2 - 5, and let Z be a discrete Gaussian with parameter sqrt(5) around Y: a randomised rounding,
+// so Z is post-processing of the continuous mechanism, in any dimension and for any sampler. By
+// Poisson summation the normaliser  sum_z exp(-(z - y)^2 / 10)  is the same for all y up to a
+// factor of 1 +- 2.1 exp(-10 pi^2), so P(Z = z) is exp(-(z - n)^2 / (2 s^2)) up to normalisation
+// and a factor of 1 +- 2^-139 (Peikert: An Efficient and Parallel Gaussian Sampler for Lattices;
+// CRYPTO 2010, theorem 3.1). That is our law: what holds for standard deviation sqrt(s^2 - 5) holds
+// for it.
+double SecureNoise::accounted_stddev() const {
+  const double s = integers_.parameter();
+  return stddev_ * std::sqrt(1 - 5 / (s * s)) * kDown;
+}
+
+double SecureNoise::accounted_sensitivity() const {
+  return sensitivity_with_rounding(sensitivity_, grid_, dim_);
+}
+
+double SecureNoise::statistical_distance() const {
+  constexpr double kContinuous = 0x1p-138;
+  return static_cast<double>(dim_) * (DiscreteGaussian::statistical_distance() + kContinuous) * kUp;
+}
+
+}  // namespace porter
