@@ -15,4 +15,7 @@ void add_report_command(CLI::App& app);
 void add_graph_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 
+/// `porter privacy ledger`; the parent is the command `privacy`.
+void add_privacy_ledger(CLI::App& privacy);
+
 }  // namespace porter::cli

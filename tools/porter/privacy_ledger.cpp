@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "porter/privacy/ledger.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+std::string as_json(const Options& options, const LedgerView& view) {
+  const auto& header = view.header;
+  nlohmann::ordered_json json = {
+      {"file", options.file},
+      {"verified", true},
+      {"run_id", header.run_id},
+      {"agent", header.agent},
+      {"sampler", header.sampler},
+      {"adjacency", header.adjacency},
+      {"m", header.records},
+      {"batch", header.batch},
+      {"sigma", header.noise_stddev},
+      {"clip", header.clip},
+      {"delta", header.delta},
+      {"budget_epsilon", header.epsilon},
+      {"charges", view.charges},
+      {"torn", view.torn},
+      {"torn_tail", view.torn_tail},
+      {"last_round", view.charges > view.torn ? nlohmann::ordered_json(view.last_round) : nullptr},
+      {"phases", nlohmann::ordered_json::array()},
+  };
+  for (const auto& phase : view.phases)
+    json["phases"].push_back(
+        {{"sigma", phase.noise_stddev}, {"batch", phase.batch}, {"charges", phase.charges}});
+  return json.dump(2) + "\n";
+}
+
+std::string charges_text(const LedgerView& view) {
+  auto text = std::to_string(view.charges);
+  if (view.torn > 0) text += fmt::format(", {} of them torn by a crash and counted", view.torn);
+  if (view.torn_tail) text += " (the last is repaired when the run resumes)";
+  return text;
+}
+
+std::string as_text(const Options& options, const LedgerView& view) {
+  const auto& header = view.header;
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<12}{}\n", name, value);
+  };
+  line("ledger", options.file + " (every checksum holds)");
+  line("run", fmt::format("{}, agent {}", header.run_id, header.agent));
+  line("event", fmt::format("{} sampling of {} of {} records, {} neighbours, sigma {}, clip {}",
+                            header.sampler, header.batch, header.records, header.adjacency,
+                            header.noise_stddev, header.clip));
+  line("budget", fmt::format("epsilon {} at delta {}", header.epsilon, header.delta));
+  line("charges", charges_text(view));
+  if (view.charges > view.torn) line("last round", std::to_string(view.last_round));
+  if (view.phases.size() > 1)
+    for (const auto& phase : view.phases)
+      line("phase", fmt::format("{} charges with sigma {}, batch {}", phase.charges,
+                                phase.noise_stddev, phase.batch));
+  return text;
+}
+
+void run(const Options& options) {
+  const auto view = read_ledger(options.file);
+  std::cout << (options.json ? as_json(options, view) : as_text(options, view));
+}
+
+}  // namespace
+
+void add_privacy_ledger(CLI::App& privacy) {
+  auto* command = privacy.add_subcommand(
+      "ledger", "show an agent's privacy ledger and verify every record of it");
+  const auto options = std::make_shared<Options>();
+  command->add_option("file", options->file, "The ledger")->required()->type_name("FILE");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "\nA damaged, foreign or reordered ledger is refused with the offset of the damage.\n"
+      "Reading takes no lock and repairs nothing, so it is safe while the agent runs.");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace porter::cli
