@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -218,11 +219,11 @@ TEST_F(LedgerTest, AFullDiskEndsTheLedger) {
 }
 
 TEST_F(LedgerTest, EveryTruncationCountsTheWholeRecordsAndTheTornOne) {
-  const auto bytes = ledger_bytes(path_, 5);
+  const auto bytes = ledger_bytes(path_, 3);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     SCOPED_TRACE(size);
     const auto cut = dir_ / "cut.ledger";
-    write_file(cut, std::string_view(bytes).substr(0, size));
+    std::ofstream(cut, std::ios::binary) << bytes.substr(0, size);
     if (size < kLedgerHeaderBytes) {
       expect_contains(privacy_error([&] { read_ledger(cut); }), cut.string());
       continue;

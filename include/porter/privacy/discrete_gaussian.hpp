@@ -30,6 +30,7 @@ class DiscreteGaussian {
   static constexpr double statistical_distance() { return 0x1p-96; }
 
  private:
+  friend struct DiscreteGaussianPeer;  // the tests add up the table
   struct Slot {
     std::uint64_t own_high, own_low;  // the share of the slot's own cell, 54 and 56 bits
     std::uint32_t other;              // the cell that has the rest
