@@ -56,7 +56,7 @@ std::string as_text(const Options& options, const LedgerView& view) {
   const auto line = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<12}{}\n", name, value);
   };
-  line("ledger", options.file + " (every checksum holds)");
+  line("ledger", options.file + " (verified)");
   line("run", fmt::format("{}, agent {}", header.run_id, header.agent));
   line("event", fmt::format("{} sampling of {} of {} records, {} neighbours, sigma {}, clip {}",
                             header.sampler, header.batch, header.records, header.adjacency,
@@ -86,7 +86,8 @@ void add_privacy_ledger(CLI::App& privacy) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "\nA damaged, foreign or reordered ledger is refused with the offset of the damage.\n"
-      "Reading takes no lock and repairs nothing, so it is safe while the agent runs.");
+      "Reading takes no lock and repairs nothing, so it is safe while the agent runs; a\n"
+      "charge that is being written at that moment may show as torn.");
   command->callback([options] { run(*options); });
 }
 
