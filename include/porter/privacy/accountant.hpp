@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace porter {
+
+/// How a step chooses its records.
+enum class Sampler {
+  fixed,    ///< exactly b of m, without replacement
+  poisson,  ///< each record on its own with probability q
+  full,     ///< all of them
+};
+
+/// Which data sets are neighbours.
+enum class Adjacency { replace, add_remove };
+
+/// What a neighbour changes: one record, or all records of the agent.
+enum class PrivacyLevel { record, agent };
+
+/// A number of like steps: each clips every record to tau, adds them up, divides by the configured
+/// b and adds N(0, sigma^2) to every coordinate. All divisors are known beforehand.
+struct PrivacyEvent {
+  Sampler sampler = Sampler::fixed;
+  Adjacency adjacency = Adjacency::replace;
+  PrivacyLevel level = PrivacyLevel::record;
+  std::size_t records = 0;      ///< m; Poisson needs it only for the agent level or without a rate
+  std::size_t batch = 0;        ///< b; for full batches m is taken
+  std::optional<double> rate;   ///< q of Poisson sampling; b / m unless given
+  double noise_multiplier = 0;  ///< z = sigma b / tau; 0 is no noise: epsilon is infinite
+  std::uint64_t steps = 1;
+};
+
+/// The noise multiplier of a standard deviation on the averaged gradient: sigma b / tau.
+double noise_multiplier(double sigma, std::size_t batch, double clip);
+
+/// The true epsilon lies between these two. `upper` is certified: discretisation, truncation,
+/// wrap-around and rounding of the transform are all counted against us. `lower` is what an
+/// explicit pair of data sets gives away, to the accuracy of the grid.
+struct EpsilonInterval {
+  double lower = 0, upper = 0;
+  std::string method;
+};
+
+/// The smallest epsilon at this delta for all events one after the other, adaptively chosen.
+/// Events may differ in everything but the adjacency and the level.
+EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta);
+EpsilonInterval epsilon(const PrivacyEvent& event, double delta);
+
+/// The smallest delta at this epsilon, certified from above.
+double delta(std::span<const PrivacyEvent> events, double epsilon);
+
+/// A valid but looser epsilon from Renyi differential privacy, computed independently of the above:
+/// never smaller than the truth. Without amplification except for Poisson and add/remove.
+double renyi_epsilon(std::span<const PrivacyEvent> events, double delta);
+
+/// The smallest noise multiplier, to 1e-4 relative from above, whose certified epsilon is at most
+/// `target`; event.noise_multiplier is ignored. sigma = z tau / b.
+double calibrate_noise_multiplier(PrivacyEvent event, double target, double delta);
+
+/// The certified epsilon of one event after any number of steps up to event.steps: the loss of a
+/// single step is discretised once, each value then costs about a millisecond per 1000 sqrt(steps).
+class EpsilonCurve {
+ public:
+  EpsilonCurve(const PrivacyEvent& event, double delta);
+  ~EpsilonCurve();
+  EpsilonCurve(EpsilonCurve&&) noexcept;
+  EpsilonCurve& operator=(EpsilonCurve&&) noexcept;
+
+  /// Never below the truth and at most about 1e-3 relative above what epsilon() gives.
+  double upper(std::uint64_t steps) const;
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
+};
+
+}  // namespace porter

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compose.hpp"
+#include "mechanism.hpp"
+
+namespace porter {
+
+/// What is computed from a composition: epsilon at a delta, or delta at an epsilon.
+using Quantity = std::function<std::optional<double>(std::span<const LossPhase>)>;
+
+/// The grid of refinement 0: h = s / 12 with s the root mean square of the losses' scales. Each
+/// refinement halves h and the cells far out.
+GridSpec grid_for(std::span<const Mechanism> mechanisms, double tail, int refinement);
+
+/// The largest value over the directions, on one grid. Nothing when it is too fine.
+std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
+                              std::span<const Direction> directions, const GridSpec& grid,
+                              const Quantity& quantity);
+
+/// A value from above, on a grid that was refined until it moved by less than 5e-4 relative.
+struct Refined {
+  double value = 0;
+  double change = 0;   ///< by which the last halving lowered it
+  int refinement = 0;  ///< of the grid that gave it
+};
+Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction> directions,
+                double tail, const Quantity& quantity);
+
+}  // namespace porter

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compose.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "minimise.hpp"
+#include "porter/core/error.hpp"
+#include "tilted_sum.hpp"
+
+namespace porter {
+namespace {
+
+// log of the largest (1 - exp(-x)) exp(-t x): the gain of the hockey stick over Chernoff's bound
+// (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop. 12).
+double hockey_stick_gain(double t) { return t * std::log(t) - (1 + t) * std::log1p(t); }
+
+template <class Function>
+double best_tilt(std::span<const LossPhase> phases, const Function& objective) {
+  const double step = phases.front().loss.step;
+  return minimise_on_log_scale(
+      [&](double t) { return objective(t, log_moment(phases, t) + hockey_stick_gain(t)); },
+      1e-9 / step, 30 / step);
+}
+
+// Walks down from the top of the window until delta is exceeded, or to 0. With D(e) the weighted
+// sum and B(e) = sum_{s >= e} r(s) exp(-(t+1)(s-e)):
+//   D(e - h) = exp(-t h) (D(e) + (1 - exp(-h)) B(e)),   B(e - h) = r(e-h) + exp(-(t+1) h) B(e).
+// Only sums of positive terms. Between grid points delta is linear in exp(e), and so the chord of
+// two upper bounds is one. Nothing when the window does not contain the answer.
+std::optional<double> find_epsilon(const TiltedSum& sum, double delta) {
+  const double decay = std::exp(-sum.tilt * sum.step);
+  const double inner = std::exp(-(sum.tilt + 1) * sum.step), outer = -std::expm1(-sum.step);
+  const double allowed = std::log((delta - sum.infinite) / (1 + sum.slack)) - sum.log_scale;
+  const auto bound_over_allowed = [&](double d, double e) {
+    return (d + sum.error) * std::exp(-sum.tilt * e - allowed);
+  };
+  double d = 0, b = sum.masses.back(), above = 0;
+  const auto top = static_cast<std::int64_t>(sum.masses.size()) - 1;
+  for (auto j = top;; --j) {
+    const double e = sum.step * static_cast<double>(sum.first + j);
+    const double here = bound_over_allowed(d, e);
+    if (here > 1) {
+      if (j == top) return std::nullopt;  // the window ends too low
+      const double part = (here - 1) / (here - above);
+      return std::max(0.0, e + std::log1p(part * std::expm1(sum.step)));
+    }
+    if (e <= 0) return 0.0;
+    if (j == 0) return std::nullopt;  // the window begins too high
+    above = here;
+    d = decay * (d + outer * b);
+    b = sum.masses[static_cast<std::size_t>(j - 1)] + inner * b;
+  }
+}
+
+// The bound at a grid point.
+double delta_at(const TiltedSum& sum, std::int64_t k) {
+  const double e = sum.step * static_cast<double>(k);
+  double d = 0;
+  for (std::size_t j = 0; j < sum.masses.size(); ++j) {
+    const double x = sum.step * static_cast<double>(sum.first + static_cast<std::int64_t>(j) - k);
+    if (x > 0) d += sum.masses[j] * std::exp(-sum.tilt * x) * -std::expm1(-x);
+  }
+  const double finite = std::exp(sum.log_scale - sum.tilt * e) * (d + sum.error);
+  return std::min(1.0, (1 + sum.slack) * finite + sum.infinite);
+}
+
+}  // namespace
+
+std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double delta) {
+  const double best = best_tilt(
+      phases, [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; });
+  for (const double factor : {1.0, 0.5, 2.0, 0.25, 4.0, 0.05, 0.01, 1e-4}) {
+    const auto sum = tilted_sum(phases, factor * best);
+    if (!sum) return std::nullopt;
+    if (const auto found = find_epsilon(*sum, delta)) return found;
+  }
+  fail(ErrorKind::numeric, "no tilt of the privacy loss brackets delta ", delta);
+}
+
+std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon) {
+  const double best =
+      best_tilt(phases, [&](double t, double log_bound) { return log_bound - t * epsilon; });
+  const auto sum = tilted_sum(phases, best);
+  if (!sum) return std::nullopt;
+  const double below = std::floor(epsilon / sum->step);
+  const auto k = static_cast<std::int64_t>(below);
+  const double part = std::expm1(epsilon - below * sum->step) / std::expm1(sum->step);
+  return (1 - part) * delta_at(*sum, k) + part * delta_at(*sum, k + 1);
+}
+
+}  // namespace porter

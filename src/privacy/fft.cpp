@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fft.hpp"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <unsupported/Eigen/FFT>
+
+namespace porter {
+
+struct RealFft::Plan {
+  Eigen::FFT<double> fft;
+};
+
+RealFft::RealFft(std::size_t length) : length_(length), plan_(std::make_unique<Plan>()) {
+  assert(length % 4 == 0);
+  plan_->fft.SetFlag(Eigen::FFT<double>::HalfSpectrum);
+}
+
+RealFft::~RealFft() = default;
+
+std::vector<std::complex<double>> RealFft::forward(const std::vector<double>& values) const {
+  assert(values.size() == length_);
+  std::vector<std::complex<double>> spectrum;
+  plan_->fft.fwd(spectrum, values);
+  return spectrum;
+}
+
+std::vector<double> RealFft::inverse(const std::vector<std::complex<double>>& spectrum) const {
+  assert(spectrum.size() == length_ / 2 + 1);
+  std::vector<double> values;
+  plan_->fft.inv(values, spectrum, static_cast<Eigen::Index>(length_));
+  return values;
+}
+
+double RealFft::relative_error() const {
+  constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+  return 16 * kUnit * (std::log2(static_cast<double>(length_)) + 1);
+}
+
+std::size_t RealFft::good_length(std::size_t wanted) {
+  std::size_t best = 4;
+  while (best < wanted) best *= 2;
+  for (std::size_t five = 4; five < best; five *= 5)
+    for (std::size_t three = five; three < best; three *= 3) {
+      std::size_t length = three;
+      while (length < wanted) length *= 2;
+      best = std::min(best, length);
+    }
+  return best;
+}
+
+}  // namespace porter

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loss_grid.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace porter {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Beyond this loss exp() nears overflow; the whole cell is then rounded up to its right end.
+constexpr double kLargeLoss = 600;
+
+// The largest power of two up to k / cells, at least 1.
+std::int64_t cell_width(std::int64_t k, int cells) {
+  const auto ratio = static_cast<std::uint64_t>(k) / static_cast<std::uint64_t>(cells);
+  return static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(1, ratio)));
+}
+
+double position(std::int64_t k, double step) { return static_cast<double>(k) * step; }
+
+}  // namespace
+
+LossGrid::LossGrid(const LossPair& pair, const GridSpec& spec) : pair_(pair), step_(spec.step) {
+  // Phi(-reach) <= tail / 2.
+  const double reach = std::sqrt(2 * std::log(1 / spec.tail));
+  const double highest = pair.loss(pair.mu + reach);
+  const double lowest = pair.loss(-reach - (pair.kind == LossPair::Kind::replace ? pair.mu : 0));
+  while (position(k_max_, step_) < highest) {
+    const auto next = k_max_ + cell_width(k_max_, spec.cells_per_octave);
+    add_cell(k_max_, next);
+    k_max_ = next;
+  }
+  while (position(k_min_, step_) > lowest) {
+    const auto next = k_min_ - cell_width(-k_min_, spec.cells_per_octave);
+    add_cell(next, k_min_);
+    k_min_ = next;
+  }
+  const double top = position(k_max_, step_), bottom = position(k_min_, step_);
+  const auto above = pair.masses(pair.inverse_loss(top), kInfinity, top);
+  p_above_ = above.p, q_above_ = above.q;
+  const auto below = pair.masses(-kInfinity, pair.inverse_loss(bottom), bottom);
+  p_below_ = below.p, q_below_ = below.q;
+}
+
+void LossGrid::add_cell(std::int64_t k0, std::int64_t k1) {
+  const double e0 = position(k0, step_), e1 = position(k1, step_);
+  const auto m = pair_.masses(pair_.inverse_loss(e0), pair_.inverse_loss(e1), e0);
+  // left + right = P,  left exp(-e0) + right exp(-e1) = Q.
+  const double split = e0 > kLargeLoss ? m.p : m.excess / -std::expm1(e0 - e1);
+  const double right = std::clamp(split, 0.0, m.p), left = m.p - right;
+  cells_.push_back({k0, left, left * std::exp(-e0)});
+  cells_.push_back({k1, right, right * std::exp(-e1)});
+}
+
+StepLoss LossGrid::forward() const {
+  StepLoss loss{step_, {}, p_above_};
+  for (const auto& cell : cells_) loss.nodes.push_back({cell.k, cell.p});
+  loss.nodes.push_back({k_min_, p_below_});  // rounded up
+  return loss;
+}
+
+StepLoss LossGrid::reverse() const {
+  if (pair_.kind == LossPair::Kind::replace || pair_.q == 1) return forward();
+  StepLoss loss{step_, {}, q_below_};
+  for (const auto& cell : cells_) loss.nodes.push_back({-cell.k, cell.q});
+  loss.nodes.push_back({-k_max_, q_above_});
+  return loss;
+}
+
+StepLoss LossGrid::symmetrised() const {
+  StepLoss loss{step_, {}, p_above_};
+  double placed = p_above_ + q_above_;
+  loss.nodes.push_back({-k_max_, q_above_});
+  for (const auto& cell : cells_)
+    if (cell.k > 0) {
+      loss.nodes.push_back({cell.k, cell.p});
+      loss.nodes.push_back({-cell.k, cell.q});
+      placed += cell.p + cell.q;
+    }
+  loss.nodes.push_back({0, std::max(0.0, 1 - placed)});
+  return loss;
+}
+
+}  // namespace porter

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "loss_pair.hpp"
+
+namespace porter {
+
+/// The privacy loss of one step on the grid {k h}: masses of P, and what was sent to +infinity.
+struct StepLoss {
+  struct Node {
+    std::int64_t k;
+    double mass;
+  };
+  double step = 0;          ///< h
+  std::vector<Node> nodes;  ///< no order
+  double infinite = 0;
+};
+
+/// How a step is discretised. Cells are h wide near 0 and about |loss| / cells_per_octave far
+/// away, so a few thousand nodes span any range.
+struct GridSpec {
+  double step = 0;  ///< h
+  int cells_per_octave = 128;
+  double tail = 0;  ///< what may go to +infinity, at most
+};
+
+/// A discretised pair. Connect-the-dots (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi: Connect the
+/// Dots: Tighter Discrete Approximations of Privacy Loss Distributions, 2022): the mass of each
+/// cell goes to its two ends such that the masses of both P and Q are kept. The hockey-stick curve
+/// of the result is the chord, linear in exp(e), of the true convex one: it dominates the pair
+/// and is exact at the grid points.
+class LossGrid {
+ public:
+  LossGrid(const LossPair& pair, const GridSpec& spec);
+
+  StepLoss forward() const;  ///< P against Q
+  StepLoss reverse() const;  ///< Q against P
+
+  /// The pair that is its own mirror image and has the curve of P against Q for e >= 0 and
+  /// 1 - exp(e) + exp(e) delta(-e) for e < 0; what is left forms an atom at 0 (Zhu, Dong, Wang:
+  /// Optimal Accounting of Differential Privacy via Characteristic Function, 2022).
+  StepLoss symmetrised() const;
+
+ private:
+  struct Cell {
+    std::int64_t k;
+    double p, q;  // masses at the node k
+  };
+  void add_cell(std::int64_t k0, std::int64_t k1);
+
+  LossPair pair_;
+  double step_;
+  std::vector<Cell> cells_;
+  std::int64_t k_min_ = 0, k_max_ = 0;
+  double p_below_ = 0, q_below_ = 0, p_above_ = 0, q_above_ = 0;  // outside [k_min, k_max]
+};
+
+}  // namespace porter

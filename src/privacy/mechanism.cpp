@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mechanism.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+double rate_of(const PrivacyEvent& event) {
+  if (event.sampler == Sampler::full) return 1;
+  if (event.sampler == Sampler::poisson && event.rate) {
+    require(*event.rate > 0 && *event.rate <= 1, ErrorKind::usage,
+            "sampling rate q: expected a number in (0, 1], found ", *event.rate);
+    return *event.rate;
+  }
+  require(event.records >= 1, ErrorKind::usage, "records m: expected at least 1, found ",
+          event.records);
+  require(event.batch >= 1 && event.batch <= event.records, ErrorKind::usage,
+          "batch b: expected 1 to m = ", event.records, ", found ", event.batch);
+  return static_cast<double>(event.batch) / static_cast<double>(event.records);
+}
+
+// How many records of a batch a neighbour may change, in the worst case.
+double records_changed(const PrivacyEvent& event) {
+  if (event.level == PrivacyLevel::record) return 1;
+  // A Poisson batch may happen to be everything; the divisor stays b.
+  const bool whole = event.sampler != Sampler::fixed;
+  const std::size_t changed = whole ? event.records : event.batch;
+  require(changed >= 1, ErrorKind::usage, "agent level: expected the number of ",
+          whole ? "records m" : "records in a batch b", ", found 0");
+  return static_cast<double>(changed);
+}
+
+Mechanism checked(const PrivacyEvent& event) {
+  const double z = event.noise_multiplier;
+  require(z >= 0 && std::isfinite(z), ErrorKind::usage,
+          "noise multiplier: expected a finite number >= 0, found ", z);
+  const bool replace = event.adjacency == Adjacency::replace;
+  Mechanism mechanism{.q = rate_of(event), .steps = event.steps};
+  require(event.sampler != Sampler::fixed || replace, ErrorKind::usage,
+          "batches of fixed size have no certified amplification for add/remove neighbours: use "
+          "replace-one neighbours or Poisson sampling");
+  if (event.level == PrivacyLevel::agent) mechanism.q = 1;  // an agent is in every step
+  mechanism.mu = (replace ? 2 : 1) * records_changed(event) / z;
+  if (mechanism.q == 1) return mechanism;
+  if (event.sampler == Sampler::fixed) {
+    mechanism.kind = Mechanism::Kind::fixed_replace;
+  } else {
+    mechanism.kind =
+        replace ? Mechanism::Kind::poisson_replace : Mechanism::Kind::poisson_add_remove;
+    mechanism.mu = 1 / z;
+  }
+  return mechanism;
+}
+
+}  // namespace
+
+double Mechanism::loss_scale() const { return std::min(mu, q * std::sqrt(std::expm1(mu * mu))); }
+
+LossPair Mechanism::pair() const {
+  const bool replace = kind == Kind::poisson_replace;
+  return {replace ? LossPair::Kind::replace : LossPair::Kind::remove, q, mu};
+}
+
+StepLoss Mechanism::step_loss(Direction direction, const GridSpec& grid) const {
+  const LossGrid pair_grid(pair(), grid);
+  if (kind == Kind::fixed_replace && direction == Direction::symmetrised)
+    return pair_grid.symmetrised();
+  return direction == Direction::reverse ? pair_grid.reverse() : pair_grid.forward();
+}
+
+std::vector<Mechanism> checked_mechanisms(std::span<const PrivacyEvent> events) {
+  std::vector<Mechanism> mechanisms;
+  for (const auto& event : events) {
+    require(event.adjacency == events.front().adjacency && event.level == events.front().level,
+            ErrorKind::usage, "events with different neighbour relations do not compose");
+    const auto mechanism = checked(event);
+    if (mechanism.steps > 0) mechanisms.push_back(mechanism);
+  }
+  return mechanisms;
+}
+
+}  // namespace porter

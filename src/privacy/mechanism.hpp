@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loss_grid.hpp"
+#include "porter/privacy/accountant.hpp"
+
+namespace porter {
+
+/// Which curve of a mechanism is composed. Mechanisms that are their own mirror image have one.
+enum class Direction { forward, reverse, symmetrised };
+
+/// A checked event as the accountant sees it.
+struct Mechanism {
+  enum class Kind { gaussian, poisson_add_remove, poisson_replace, fixed_replace };
+  Kind kind = Kind::gaussian;
+  double q = 1;   ///< Poisson rate, or b / m
+  double mu = 0;  ///< sensitivity of one step / noise; for poisson_replace that of one record
+  std::uint64_t steps = 0;
+
+  /// q sqrt(exp(mu^2) - 1), the deviation of the loss of one step, or mu where that is smaller.
+  double loss_scale() const;
+  LossPair pair() const;
+  StepLoss step_loss(Direction direction, const GridSpec& grid) const;
+};
+
+/// Throws Error{usage} for events whose values are out of range or make no sense together. Events
+/// without steps are dropped.
+std::vector<Mechanism> checked_mechanisms(std::span<const PrivacyEvent> events);
+
+}  // namespace porter

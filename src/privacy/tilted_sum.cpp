@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tilted_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "fft.hpp"
+#include "minimise.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+
+// Of r, at either end of the window.
+constexpr double kOutside = 1e-10;
+
+// The masses of a single step come from differences of erfc over cells that hold at least some
+// 1e-3 of what is near: good to about 1e-13 relative.
+constexpr double kMassError = 1e-13;
+
+// Coefficients below exp(-80) are taken as zero; with their own error they are below exp(-70).
+constexpr double kLogNegligible = -80, kNegligible = 4e-31;
+
+double log_moment(const StepLoss& loss, double t) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const auto& [k, mass] : loss.nodes)
+    if (mass > 0) largest = std::max(largest, t * loss.step * static_cast<double>(k));
+  double sum = 0;
+  for (const auto& [k, mass] : loss.nodes)
+    sum += mass * std::exp(t * loss.step * static_cast<double>(k) - largest);
+  return largest + std::log(sum);
+}
+
+struct Window {
+  double low, high;
+};
+
+// Pr[S >= u] <= exp(K(t + x) - K(t) - x u) under r, for every x > 0; the lower end alike.
+Window window(std::span<const LossPhase> phases, double tilt, double log_scale, double step) {
+  const auto reach = [&](double x, double sign) {
+    return (log_moment(phases, tilt + sign * x) - log_scale - std::log(kOutside)) / x;
+  };
+  const double least = 1e-9 / step, most = 30 / step;
+  const auto up = [&](double x) { return reach(x, +1); };
+  const auto down = [&](double x) { return reach(x, -1); };
+  return {-down(minimise_on_log_scale(down, least, most)),
+          up(minimise_on_log_scale(up, least, most))};
+}
+
+std::size_t wrapped(std::int64_t k, std::size_t length) {
+  const auto n = static_cast<std::int64_t>(length);
+  return static_cast<std::size_t>((k % n + n) % n);
+}
+
+std::vector<double> tilted_step(const StepLoss& loss, double tilt, std::size_t length) {
+  const double log_scale = log_moment(loss, tilt);
+  std::vector<double> masses(length);
+  for (const auto& [k, mass] : loss.nodes)
+    masses[wrapped(k, length)] +=
+        mass * std::exp(tilt * loss.step * static_cast<double>(k) - log_scale);
+  return masses;
+}
+
+struct Spectrum {
+  std::vector<std::complex<double>> values;
+  double error = 0;  // in the 2-norm, over all `length` frequencies
+};
+
+// prod_i phi_i^T_i and what rounding did to it. Each phi is off by at most e = relative_error in
+// absolute value (the masses sum to 1), so with m = max(|phi|, e) the product is off by at most
+// prod m_i^T_i expm1(sum T_i (2 e / m_i + 8 units)); the units are those of log, atan2 and exp.
+Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const RealFft& fft,
+                        std::size_t length) {
+  const std::size_t count = length / 2 + 1;
+  const double e = fft.relative_error();
+  std::vector<double> log_size(count), log_bound(count), phase(count), growth(count);
+  for (const auto& [loss, steps] : phases) {
+    const auto phi = fft.forward(tilted_step(loss, tilt, length));
+    const auto times = static_cast<double>(steps);
+    for (std::size_t f = 0; f < count; ++f) {
+      const double size = std::sqrt(std::norm(phi[f])), bound = std::max(size, e);
+      log_bound[f] += times * std::log(bound);
+      growth[f] += times * (2 * e / bound + 8 * kUnit);
+      if (log_bound[f] < kLogNegligible) continue;
+      log_size[f] += times * std::log(size);
+      phase[f] += times * std::arg(phi[f]);
+    }
+  }
+  Spectrum product{std::vector<std::complex<double>>(count), 0};
+  double squares = 0, error_squares = 0;
+  for (std::size_t f = 0; f < count; ++f) {
+    const double twins = f == 0 || f + 1 == count ? 1 : 2;
+    double error = kNegligible;
+    if (log_bound[f] >= kLogNegligible) {
+      product.values[f] = std::polar(std::exp(log_size[f]), phase[f]);
+      squares += twins * std::norm(product.values[f]);
+      error = std::exp(log_bound[f]) * std::expm1(growth[f]);
+    }
+    error_squares += twins * error * error;
+  }
+  product.error = std::sqrt(error_squares) + fft.relative_error() * std::sqrt(squares);
+  return product;
+}
+
+// The 2-norm of w(x) = exp(-t x) (1 - exp(-x)) over the grid points of a window.
+double weight_norm(double tilt, double step, std::size_t length) {
+  double squares = 0;
+  for (std::size_t j = 1; j < length; ++j) {
+    const double x = step * static_cast<double>(j), decay = std::exp(-tilt * x);
+    squares += std::pow(decay * std::expm1(-x), 2);
+    if (decay < 1e-20) break;  // the rest is below double precision
+  }
+  return std::sqrt(squares);
+}
+
+}  // namespace
+
+double log_moment(std::span<const LossPhase> phases, double t) {
+  double sum = 0;
+  for (const auto& [loss, steps] : phases) sum += static_cast<double>(steps) * log_moment(loss, t);
+  return sum;
+}
+
+std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt) {
+  TiltedSum sum;
+  sum.tilt = tilt;
+  sum.log_scale = log_moment(phases, tilt);
+  sum.step = phases.front().loss.step;
+  const auto [low, high] = window(phases, tilt, sum.log_scale, sum.step);
+  const double points = std::ceil((high - low) / sum.step) + 4;
+  if (!(points <= static_cast<double>(kMaxGridPoints))) return std::nullopt;
+  const std::size_t length = RealFft::good_length(static_cast<std::size_t>(points));
+  sum.first = static_cast<std::int64_t>(std::floor(low / sum.step)) - 1;
+
+  const RealFft fft(length);
+  const auto spectrum = power_spectrum(phases, tilt, fft, length);
+  const auto circle = fft.inverse(spectrum.values);
+  sum.masses.resize(length);
+  for (std::size_t j = 0; j < length; ++j)
+    sum.masses[j] =
+        std::max(0.0, circle[wrapped(sum.first + static_cast<std::int64_t>(j), length)]);
+
+  // Parseval: the inverse divides 2-norms by sqrt(length). Cauchy-Schwarz: so much of it counts.
+  sum.error = weight_norm(tilt, sum.step, length) * spectrum.error /
+                  std::sqrt(static_cast<double>(length)) +
+              kOutside;
+  double steps = 0;
+  for (const auto& phase : phases) {
+    steps += static_cast<double>(phase.steps);
+    sum.infinite += static_cast<double>(phase.steps) * phase.loss.infinite;
+  }
+  sum.slack = std::expm1(steps * kMassError) + static_cast<double>(length) * 4 * kUnit;
+  return sum;
+}
+
+}  // namespace porter
