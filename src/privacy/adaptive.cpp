@@ -2,6 +2,7 @@
 #include "adaptive.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "porter/core/error.hpp"
@@ -14,7 +15,23 @@ namespace {
 constexpr double kStart = 12, kEnough = 5e-4;
 constexpr int kCoarsest = -12, kFinest = 8, kCellsPerOctave = 64;
 
+constexpr std::array kBothWays = {Direction::forward, Direction::reverse};
+constexpr std::array kSymmetrised = {Direction::symmetrised};
+
 }  // namespace
+
+Quantity epsilon_at(double delta) {
+  return [delta](std::span<const LossPhase> phases) { return composed_epsilon(phases, delta); };
+}
+
+std::span<const Direction> certified_directions(std::span<const Mechanism> mechanisms) {
+  if (any_of_kind(mechanisms, Mechanism::Kind::poisson_add_remove)) return kBothWays;
+  return kSymmetrised;
+}
+
+double tail_for(std::span<const Mechanism> mechanisms, double delta) {
+  return 1e-6 * delta / total_steps(mechanisms);
+}
 
 GridSpec grid_for(std::span<const Mechanism> mechanisms, double tail, int refinement) {
   double squares = 0, steps = 0;

@@ -14,6 +14,14 @@ namespace porter {
 /// What is computed from a composition: epsilon at a delta, or delta at an epsilon.
 using Quantity = std::function<std::optional<double>(std::span<const LossPhase>)>;
 
+Quantity epsilon_at(double delta);
+
+/// The directions whose largest value holds for all neighbours.
+std::span<const Direction> certified_directions(std::span<const Mechanism> mechanisms);
+
+/// What one step may send to +infinity: all of them cost a millionth of delta.
+double tail_for(std::span<const Mechanism> mechanisms, double delta);
+
 /// The grid of refinement 0: h = s / 12 with s the root mean square of the losses' scales. Each
 /// refinement halves h and the cells far out.
 GridSpec grid_for(std::span<const Mechanism> mechanisms, double tail, int refinement);

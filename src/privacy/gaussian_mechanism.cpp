@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "bisect.hpp"
 
 namespace porter {
 namespace {
@@ -44,16 +45,10 @@ double gaussian_delta(double epsilon, double mu) {
 }
 
 double gaussian_epsilon(double delta, double mu) {
-  if (gaussian_delta(0, mu) <= delta) return 0;
-  if (std::isinf(mu)) return std::numeric_limits<double>::infinity();
+  if (std::isinf(mu)) return mu;
   // Chernoff: delta_G(e) <= exp(-(e/mu - mu/2)^2 / 2) brackets the answer from above.
-  double low = 0, high = mu * mu / 2 + mu * std::sqrt(2 * std::log(1 / delta));
-  for (int i = 0; i < 200 && low < high; ++i) {
-    const double middle = low + (high - low) / 2;
-    if (middle == low || middle == high) break;
-    (gaussian_delta(middle, mu) <= delta ? high : low) = middle;
-  }
-  return high;
+  return smallest_with(0, mu * mu / 2 + mu * std::sqrt(2 * std::log(1 / delta)),
+                       [&](double e) { return gaussian_delta(e, mu) <= delta; });
 }
 
 }  // namespace porter

@@ -39,6 +39,7 @@ LossGrid::LossGrid(const LossPair& pair, const GridSpec& spec) : pair_(pair), st
     add_cell(next, k_min_);
     k_min_ = next;
   }
+  merge_cells();
   const double top = position(k_max_, step_), bottom = position(k_min_, step_);
   const auto above = pair.masses(pair.inverse_loss(top), kInfinity, top);
   p_above_ = above.p, q_above_ = above.q;
@@ -54,6 +55,17 @@ void LossGrid::add_cell(std::int64_t k0, std::int64_t k1) {
   const double right = std::clamp(split, 0.0, m.p), left = m.p - right;
   cells_.push_back({k0, left, left * std::exp(-e0)});
   cells_.push_back({k1, right, right * std::exp(-e1)});
+}
+
+// Neighbouring cells share a node.
+void LossGrid::merge_cells() {
+  std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.k < b.k; });
+  std::vector<Cell> merged;
+  for (const auto& cell : cells_) {
+    if (merged.empty() || merged.back().k != cell.k) merged.push_back({cell.k, 0, 0});
+    merged.back().p += cell.p, merged.back().q += cell.q;
+  }
+  cells_ = std::move(merged);
 }
 
 StepLoss LossGrid::forward() const {

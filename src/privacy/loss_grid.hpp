@@ -50,6 +50,7 @@ class LossGrid {
     double p, q;  // masses at the node k
   };
   void add_cell(std::int64_t k0, std::int64_t k1);
+  void merge_cells();
 
   LossPair pair_;
   double step_;

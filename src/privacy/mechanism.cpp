@@ -83,4 +83,36 @@ std::vector<Mechanism> checked_mechanisms(std::span<const PrivacyEvent> events) 
   return mechanisms;
 }
 
+void check_delta(double delta) {
+  require(delta > 0 && delta < 1, ErrorKind::usage, "delta: expected a number in (0, 1), found ",
+          delta);
+}
+
+bool any_of_kind(std::span<const Mechanism> mechanisms, Mechanism::Kind kind) {
+  return std::any_of(mechanisms.begin(), mechanisms.end(),
+                     [&](const Mechanism& m) { return m.kind == kind; });
+}
+
+bool all_gaussian(std::span<const Mechanism> mechanisms) {
+  return std::all_of(mechanisms.begin(), mechanisms.end(),
+                     [](const Mechanism& m) { return m.kind == Mechanism::Kind::gaussian; });
+}
+
+bool without_noise(std::span<const Mechanism> mechanisms) {
+  return std::any_of(mechanisms.begin(), mechanisms.end(),
+                     [](const Mechanism& m) { return std::isinf(m.mu); });
+}
+
+double total_mu(std::span<const Mechanism> mechanisms) {
+  double squares = 0;
+  for (const auto& m : mechanisms) squares += static_cast<double>(m.steps) * m.mu * m.mu;
+  return std::sqrt(squares);
+}
+
+double total_steps(std::span<const Mechanism> mechanisms) {
+  double steps = 0;
+  for (const auto& m : mechanisms) steps += static_cast<double>(m.steps);
+  return steps;
+}
+
 }  // namespace porter

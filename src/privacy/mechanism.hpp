@@ -32,4 +32,15 @@ struct Mechanism {
 /// without steps are dropped.
 std::vector<Mechanism> checked_mechanisms(std::span<const PrivacyEvent> events);
 
+/// Throws Error{usage} unless 0 < delta < 1.
+void check_delta(double delta);
+
+bool any_of_kind(std::span<const Mechanism> mechanisms, Mechanism::Kind kind);
+bool all_gaussian(std::span<const Mechanism> mechanisms);
+bool without_noise(std::span<const Mechanism> mechanisms);
+
+/// Gaussian steps compose exactly: mu^2 = sum T_i mu_i^2.
+double total_mu(std::span<const Mechanism> mechanisms);
+double total_steps(std::span<const Mechanism> mechanisms);
+
 }  // namespace porter

@@ -6,11 +6,11 @@
 namespace porter {
 
 /// The argument in [low, high] that nearly minimises f, which should be unimodal there: golden
-/// section on the logarithm of the argument, to a few per cent. Callers need no more: every
+/// section on the logarithm of the argument, to a fifth. Callers need no more: every
 /// argument gives a valid bound.
 template <class Function>
 double minimise_on_log_scale(const Function& f, double low, double high) {
-  constexpr double kGolden = 0.6180339887498949, kClose = 0.05;
+  constexpr double kGolden = 0.6180339887498949, kClose = 0.2;
   double a = std::log(low), b = std::log(high);
   double x1 = b - kGolden * (b - a), x2 = a + kGolden * (b - a);
   double f1 = f(std::exp(x1)), f2 = f(std::exp(x2));

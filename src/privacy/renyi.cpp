@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "mechanism.hpp"
 
 namespace porter {
 namespace {
@@ -64,6 +67,25 @@ const std::vector<int>& renyi_orders() {
 double renyi_to_epsilon(double divergence, int order, double delta) {
   const double a = order;
   return std::max(0.0, divergence + std::log1p(-1 / a) - std::log(a * delta) / (a - 1));
+}
+
+double renyi_epsilon(std::span<const PrivacyEvent> events, double delta) {
+  check_delta(delta);
+  const auto mechanisms = checked_mechanisms(events);
+  if (mechanisms.empty()) return 0;
+  double best = std::numeric_limits<double>::infinity();
+  if (without_noise(mechanisms)) return best;
+  for (const int order : renyi_orders()) {
+    double divergence = 0;
+    for (const auto& m : mechanisms) {
+      // Without amplification, a replacement moves the sum by two records' worth.
+      const double mu = m.kind == Mechanism::Kind::poisson_replace ? 2 * m.mu : m.mu;
+      const double q = m.kind == Mechanism::Kind::poisson_add_remove ? m.q : 1;
+      divergence += static_cast<double>(m.steps) * renyi_sampled_gaussian(q, 1 / mu, order);
+    }
+    best = std::min(best, renyi_to_epsilon(divergence, order, delta));
+  }
+  return best;
 }
 
 }  // namespace porter
