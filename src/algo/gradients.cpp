@@ -2,10 +2,8 @@
 #include "porter/algo/gradients.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "porter/core/rng.hpp"
-#include "porter/core/sampling.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
@@ -15,7 +13,13 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     : problem_(problem),
       options_(options),
       pool_(pool),
-      scratch_(problem.agents, problem.model.dim()) {}
+      scratch_(problem.agents, problem.model.dim()) {
+  if (!options_.secure) return;
+  for (std::size_t agent = 0; agent < problem.agents; ++agent) {
+    secret_sampling_.emplace_back();
+    secret_noise_.emplace_back();
+  }
+}
 
 void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
   pool_.parallel_for(problem_.agents, [&](std::size_t agent) {
@@ -25,24 +29,21 @@ void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
   });
 }
 
-std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent,
-                                                         std::uint32_t round) const {
-  const std::size_t m = problem_.samples_per_agent();
+std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {
   std::vector<std::uint32_t> batch;
-  if (options_.batch == m) {
-    batch.resize(m);
-    std::iota(batch.begin(), batch.end(), 0U);
-    return batch;
+  if (options_.secure) {
+    options_.sampler.draw(secret_sampling_[agent], batch);
+  } else {
+    RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
+    options_.sampler.draw(rng, batch);
   }
-  RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
-  choose(options_.batch, m, rng, batch);
   return batch;
 }
 
 void GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
                                      std::uint32_t round, std::span<double> g) {
   const auto sample_gradient = scratch_.row(agent);
-  const double weight = 1.0 / static_cast<double>(options_.batch);
+  const double weight = 1.0 / static_cast<double>(options_.sampler.batch());
   std::fill(g.begin(), g.end(), 0.0);
   for (const auto index : draw_batch(agent, round)) {
     problem_.model.loss(x, problem_.sample(agent, index), sample_gradient);
@@ -53,6 +54,7 @@ void GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> 
 }
 
 void GradientEstimator::add_noise(std::size_t agent, std::uint32_t round, std::span<double> g) {
+  if (options_.secure) return options_.secure->release(g, secret_noise_[agent]);
   const auto noise = scratch_.row(agent);
   RngStream(options_.seed, Draw::noise, static_cast<std::uint32_t>(agent), round)
       .fill_normal(noise);

@@ -154,7 +154,7 @@ void Experiment::build_algorithm() {
                  .eta = algorithm.step,
                  .gamma = algorithm.consensus,
                  .shift = facts_.shift,
-                 .gradients = {.batch = facts_.batch,
+                 .gradients = {.sampler = {Sampler::fixed, facts_.samples_per_agent, facts_.batch},
                                .clip = parse_clip(algorithm.clip),
                                .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch
                                                                                : ClipTarget::sample,

@@ -23,6 +23,8 @@ struct Fixture {
     return rows;
   }();
 
+  static BatchSampler sampler(std::size_t batch) { return {Sampler::fixed, 20, batch}; }
+
   Rows estimate(const GradientOptions& options, std::uint32_t round = 1) {
     Rows G(3, 8);
     GradientEstimator({*model, data, 3}, options, pool).estimate(X, round, G);
@@ -32,7 +34,7 @@ struct Fixture {
 
 TEST(Gradients, FullBatchIsTheMeanOverTheAgentsOwnRows) {
   Fixture f;
-  const auto G = f.estimate({.batch = 20});
+  const auto G = f.estimate({.sampler = Fixture::sampler(20)});
   for (std::size_t agent = 0; agent < 3; ++agent) {
     std::vector<double> expected(8, 0.0), g(8);
     for (std::size_t row = 0; row < 20; ++row) {
@@ -45,7 +47,7 @@ TEST(Gradients, FullBatchIsTheMeanOverTheAgentsOwnRows) {
 
 TEST(Gradients, BatchesAreDrawnWithoutReplacementAndDifferByAgentAndRound) {
   Fixture f;
-  const GradientEstimator estimator({*f.model, f.data, 3}, {.batch = 7}, f.pool);
+  GradientEstimator estimator({*f.model, f.data, 3}, {.sampler = Fixture::sampler(7)}, f.pool);
   std::set<std::vector<std::uint32_t>> seen;
   for (std::size_t agent = 0; agent < 3; ++agent)
     for (std::uint32_t round = 1; round <= 20; ++round) {
@@ -60,8 +62,10 @@ TEST(Gradients, BatchesAreDrawnWithoutReplacementAndDifferByAgentAndRound) {
 TEST(Gradients, PerSampleAndPerBatchClippingAreNotTheSame) {
   Fixture f;
   const Clip clip = parse_clip("linear:0.3");
-  const auto sample = f.estimate({.batch = 10, .clip = clip, .clip_target = ClipTarget::sample});
-  const auto batch = f.estimate({.batch = 10, .clip = clip, .clip_target = ClipTarget::batch});
+  const auto sample = f.estimate(
+      {.sampler = Fixture::sampler(10), .clip = clip, .clip_target = ClipTarget::sample});
+  const auto batch =
+      f.estimate({.sampler = Fixture::sampler(10), .clip = clip, .clip_target = ClipTarget::batch});
   EXPECT_GT(squared_distance(sample.row(0), batch.row(0)), 1e-4);
   for (std::size_t agent = 0; agent < 3; ++agent) {
     EXPECT_LE(squared_norm(sample.row(agent)), 0.09);
@@ -71,7 +75,7 @@ TEST(Gradients, PerSampleAndPerBatchClippingAreNotTheSame) {
 
 TEST(Gradients, ReplacingOneSampleMovesTheMeanByAtMostTwoTauOverB) {
   Fixture f;
-  const GradientOptions options{.batch = 4, .clip = parse_clip("smooth:0.5")};
+  const GradientOptions options{.sampler = Fixture::sampler(4), .clip = parse_clip("smooth:0.5")};
   double largest = 0;
   for (std::uint32_t round = 1; round <= 100; ++round) {
     const auto before = f.estimate(options, round);
@@ -88,12 +92,12 @@ TEST(Gradients, ReplacingOneSampleMovesTheMeanByAtMostTwoTauOverB) {
 
 TEST(Gradients, NoiseHasTheStandardDeviationOnEveryCoordinateAndIsFresh) {
   Fixture f;
-  const auto clean = f.estimate({.batch = 20});
+  const auto clean = f.estimate({.sampler = Fixture::sampler(20)});
   double sum = 0, square = 0, lag = 0, across = 0;
   constexpr std::uint32_t rounds = 4000;
   std::vector<double> previous(8, 0.0);
   for (std::uint32_t round = 1; round <= rounds; ++round) {
-    const auto noisy = f.estimate({.batch = 20, .noise_stddev = 0.7}, round);
+    const auto noisy = f.estimate({.sampler = Fixture::sampler(20), .noise_stddev = 0.7}, round);
     for (std::size_t j = 0; j < 8; ++j) {
       const double e = noisy.row(0)[j] - clean.row(0)[j], other = noisy.row(1)[j] - clean.row(1)[j];
       sum += e, square += e * e, lag += e * previous[j], across += e * other;
@@ -107,10 +111,60 @@ TEST(Gradients, NoiseHasTheStandardDeviationOnEveryCoordinateAndIsFresh) {
   EXPECT_NEAR(across / n, 0, five * 0.49);
 }
 
+TEST(Gradients, PoissonBatchesVaryButTheDivisorDoesNot) {
+  Fixture f;
+  const BatchSampler poisson(Sampler::poisson, 20, 2);
+  GradientEstimator estimator({*f.model, f.data, 3}, {.sampler = poisson}, f.pool);
+  std::set<std::size_t> sizes;
+  double total = 0;
+  for (std::uint32_t round = 1; round <= 500; ++round) {
+    const auto batch = estimator.draw_batch(0, round);
+    sizes.insert(batch.size());
+    total += static_cast<double>(batch.size());
+    Rows G(3, 8);
+    estimator.estimate(f.X, round, G);
+    std::vector<double> expected(8, 0.0), g(8);
+    for (const auto index : batch) {
+      f.model->loss(f.X.row(0), f.data[index], g);
+      axpy(0.5, g, expected);  // 1/b with the configured b = 2
+    }
+    ASSERT_EQ(squared_distance(G.row(0), expected), 0);
+  }
+  EXPECT_TRUE(sizes.contains(0));  // an empty batch is a batch
+  EXPECT_GT(sizes.size(), 4U);
+  EXPECT_NEAR(total / 500, 2, 5 * std::sqrt(1.8 / 500));  // five standard errors
+}
+
+TEST(Gradients, AnEmptyPoissonBatchStillSendsNoise) {
+  Fixture f;
+  GradientEstimator estimator({*f.model, f.data, 3},
+                              {.sampler = {Sampler::poisson, 20, 1}, .noise_stddev = 1}, f.pool);
+  for (std::uint32_t round = 1; round <= 50; ++round) {
+    if (!estimator.draw_batch(0, round).empty()) continue;
+    Rows G(3, 8);
+    estimator.estimate(f.X, round, G);
+    EXPECT_GT(squared_norm(G.row(0)), 0);
+    return;
+  }
+  FAIL() << "no empty batch in 50 rounds, each empty with probability 0.36";
+}
+
+TEST(Gradients, SecureNoiseIsOnItsGridAndNeverTheSameTwice) {
+  Fixture f;
+  const SecureNoise secure(0.5, 2.0 / 4, 8);
+  const GradientOptions options{.sampler = Fixture::sampler(4),
+                                .clip = parse_clip("smooth:1"),
+                                .noise_stddev = 0.5,
+                                .secure = secure};
+  const auto first = f.estimate(options), second = f.estimate(options);
+  EXPECT_FALSE(first == second);  // same seed, same round
+  for (const double value : first.values()) EXPECT_EQ(std::remainder(value, secure.grid()), 0);
+}
+
 TEST(Gradients, ABrokenSampleContributesNothing) {
   Fixture f;
   f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0
-  const auto G = f.estimate({.batch = 20, .clip = parse_clip("smooth:1")});
+  const auto G = f.estimate({.sampler = Fixture::sampler(20), .clip = parse_clip("smooth:1")});
   EXPECT_TRUE(all_finite(G.values()));
 }
 

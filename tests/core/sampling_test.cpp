@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "porter/core/rng.hpp"
+
 namespace porter {
 namespace {
 

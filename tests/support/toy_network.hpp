@@ -37,20 +37,21 @@ struct ToyNetwork {
       std::vector<double> start(toy.features);
       RngStream(3, Draw::start, 0, 0).fill_normal(start);
       const auto omega = compressor->omega(toy.features);
-      algorithm = find_algorithm(toy.algorithm)
-                      .make({.problem = {*model, data, toy.agents},
-                             .network = network,
-                             .compressor = *compressor,
-                             .pool = pool,
-                             .start = start,
-                             .eta = toy.eta,
-                             .gamma = toy.gamma,
-                             .shift = omega ? 1 / (1 + *omega) : 1,
-                             .gradients = {.batch = toy.batch,
-                                           .clip = parse_clip(toy.clip),
-                                           .clip_target = toy.clip_target,
-                                           .noise_stddev = toy.noise_stddev,
-                                           .seed = 5}});
+      algorithm =
+          find_algorithm(toy.algorithm)
+              .make({.problem = {*model, data, toy.agents},
+                     .network = network,
+                     .compressor = *compressor,
+                     .pool = pool,
+                     .start = start,
+                     .eta = toy.eta,
+                     .gamma = toy.gamma,
+                     .shift = omega ? 1 / (1 + *omega) : 1,
+                     .gradients = {.sampler = {Sampler::fixed, toy.rows_per_agent, toy.batch},
+                                   .clip = parse_clip(toy.clip),
+                                   .clip_target = toy.clip_target,
+                                   .noise_stddev = toy.noise_stddev,
+                                   .seed = 5}});
     }
 
     static Network make_network(const ToyNetwork& toy) {

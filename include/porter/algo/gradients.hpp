@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "porter/algo/problem.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/clip.hpp"
+#include "porter/privacy/secret_stream.hpp"
+#include "porter/privacy/secure_noise.hpp"
 
 namespace porter {
 
@@ -17,16 +21,17 @@ enum class ClipTarget {
 };
 
 struct GradientOptions {
-  std::size_t batch =
-      1;  ///< samples per agent and round, drawn without replacement; m: all of them
+  BatchSampler sampler;  ///< of every agent
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
-  double noise_stddev =
-      0;  ///< of the Gaussian noise added to each coordinate of the (clipped) mean
+  double noise_stddev = 0;  ///< of the Gaussian noise on each coordinate of the (clipped) mean
   std::uint64_t seed = 1;
+  /// Present: batches and noise come from secret streams, and the noise is added on its grid.
+  /// Absent: both are simulated from the seed.
+  std::optional<SecureNoise> secure = std::nullopt;
 };
 
-/// The stochastic gradients of Algorithm 1:
+/// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
 class GradientEstimator {
@@ -36,8 +41,8 @@ class GradientEstimator {
   /// Row i of G from row i of X, or from the only row of X where all agents share one point.
   void estimate(const Rows& X, std::uint32_t round, Rows& G);
 
-  /// The samples that an agent uses in a round, ascending.
-  std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round) const;
+  /// The samples that an agent uses in a round, ascending; a secret draw is different each time.
+  std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
   void clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
@@ -48,6 +53,8 @@ class GradientEstimator {
   GradientOptions options_;
   ThreadPool& pool_;
   Rows scratch_;
+  std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
+  std::vector<NoiseStream> secret_noise_;
 };
 
 }  // namespace porter

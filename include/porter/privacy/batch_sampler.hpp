@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "porter/core/sampling.hpp"
+#include "porter/privacy/accountant.hpp"
+
+namespace porter {
+
+/// How an agent draws the samples of a round, and what that is worth to its privacy: the accountant
+/// is told by the very object that draws, so the two cannot disagree.
+class BatchSampler {
+ public:
+  /// b of m samples. Error{usage} unless 1 <= b <= m; b = m is a full batch whatever the kind.
+  BatchSampler(Sampler kind, std::size_t records, std::size_t batch);
+
+  Sampler kind() const { return kind_; }
+  std::size_t records() const { return records_; }
+  /// b: what sums are divided by, however many samples were drawn.
+  std::size_t batch() const { return batch_; }
+
+  /// Replaces `out` by the samples of one round, ascending. fixed: choose(b, m). poisson: sample i
+  /// iff the i-th uniform is below b / m, so it may be none. full: all, and nothing is drawn from
+  /// the stream.
+  template <class Stream>
+  void draw(Stream& stream, std::vector<std::uint32_t>& out) const {
+    if (kind_ == Sampler::fixed) return choose(batch_, records_, stream, out);
+    out.clear();
+    const double rate = static_cast<double>(batch_) / static_cast<double>(records_);
+    for (std::size_t i = 0; i < records_; ++i)
+      if (kind_ == Sampler::full || stream.uniform() < rate)
+        out.push_back(static_cast<std::uint32_t>(i));
+  }
+
+  /// `steps` rounds of: draw, clip each sample to `clip`, add up, divide by b, add N(0, sigma^2 I).
+  PrivacyEvent event(Adjacency adjacency, double sigma, double clip, std::uint64_t steps) const;
+
+ private:
+  Sampler kind_;
+  std::size_t records_, batch_;
+};
+
+}  // namespace porter

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/privacy/batch_sampler.hpp"
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+
+BatchSampler::BatchSampler(Sampler kind, std::size_t records, std::size_t batch)
+    : kind_(batch == records ? Sampler::full : kind), records_(records), batch_(batch) {
+  require(batch >= 1 && batch <= records, ErrorKind::usage, "expected a batch of 1 to the ",
+          records, " samples that an agent holds, found ", batch);
+}
+
+PrivacyEvent BatchSampler::event(Adjacency adjacency, double sigma, double clip,
+                                 std::uint64_t steps) const {
+  return {.sampler = kind_,
+          .adjacency = adjacency,
+          .records = records_,
+          .batch = batch_,
+          .rate = std::nullopt,
+          .noise_multiplier = noise_multiplier(sigma, batch_, clip),
+          .steps = steps};
+}
+
+}  // namespace porter
