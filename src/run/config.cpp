@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/run/config.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -61,6 +62,15 @@ void read_fixed(TomlSection& section, std::string_view key, const std::string& o
   section.read(key, value);
   section.check(value == only, key, "this version supports only \"", only, "\", found \"", value,
                 "\"");
+}
+
+void read_choice(TomlSection& section, std::string_view key, std::string& value,
+                 const std::vector<std::string>& choices) {
+  section.read(key, value);
+  std::string list;
+  for (const auto& choice : choices) list += (list.empty() ? "" : ", ") + choice;
+  section.check(std::find(choices.begin(), choices.end(), value) != choices.end(), key,
+                "expected one of ", list, "; found \"", value, "\"");
 }
 
 void read_data(const toml::table& root, const std::string& source, Config& config) {
@@ -209,22 +219,24 @@ void read_privacy(const toml::table& root, const std::string& source, Config& co
                 "expected a number strictly between 0 and 1, found ", privacy.delta);
   section.read("sigma", privacy.sigma);
   if (privacy.sigma) privacy.calibration = "sigma";
-  section.read("calibration", privacy.calibration);
-  section.check(privacy.calibration == "paper" || privacy.calibration == "sigma", "calibration",
-                "this version supports \"paper\" and \"sigma\", found \"", privacy.calibration,
-                "\"");
+  read_choice(section, "calibration", privacy.calibration, {"accountant", "paper", "sigma"});
   section.check(privacy.calibration != "sigma" || privacy.sigma, "sigma",
                 "calibration = \"sigma\" needs it");
   section.check(privacy.calibration == "sigma" || !privacy.sigma, "sigma",
                 "needs calibration = \"sigma\", found \"", privacy.calibration, "\"");
   section.check(!privacy.sigma || *privacy.sigma >= 0, "sigma", "expected a number >= 0, found ",
                 privacy.sigma.value_or(0));
-  const bool needs_clip = privacy.calibration == "paper";
-  section.check(!needs_clip || config.algorithm.clip != "none", "calibration",
-                "the paper's formula needs a clipping threshold, but algorithm.clip is \"none\"");
-  read_fixed(section, "sampler", "fixed");
-  read_fixed(section, "adjacency", "replace");
-  read_fixed(section, "noise", "simulated");
+  section.check(privacy.calibration == "sigma" || config.algorithm.clip != "none", "calibration",
+                "noise for an epsilon needs a clipping threshold, but algorithm.clip is \"none\"");
+  section.check(privacy.calibration != "accountant" || config.algorithm.clip_target == "sample",
+                "calibration", "the accountant needs algorithm.clip_target = \"sample\"");
+  read_choice(section, "sampler", privacy.sampler, {"fixed", "poisson"});
+  read_choice(section, "adjacency", privacy.adjacency, {"replace", "add-remove"});
+  section.check(
+      privacy.adjacency == "replace" || privacy.sampler == "poisson", "adjacency",
+      "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
+  read_choice(section, "noise", privacy.noise, {"simulated", "secure"});
+  section.read("allow_large_delta", privacy.allow_large_delta);
   section.refuse_unknown_keys();
 }
 

@@ -68,7 +68,9 @@ void write_privacy(std::ostream& out, const Config::Privacy& privacy) {
       << "\ndelta = " << shortest(privacy.delta)
       << "\ncalibration = " << quoted(privacy.calibration) << '\n';
   if (privacy.sigma) out << "sigma = " << shortest(*privacy.sigma) << '\n';
-  out << "sampler = \"fixed\"\nadjacency = \"replace\"\nnoise = \"simulated\"\n\n";
+  out << "sampler = " << quoted(privacy.sampler) << "\nadjacency = " << quoted(privacy.adjacency)
+      << "\nnoise = " << quoted(privacy.noise)
+      << "\nallow_large_delta = " << (privacy.allow_large_delta ? "true" : "false") << "\n\n";
 }
 
 }  // namespace

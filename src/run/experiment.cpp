@@ -35,18 +35,12 @@ double default_shift(double omega) {
   return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
 }
 
-// Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
-double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
-  return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
-}
-
 }  // namespace
 
 Experiment::Experiment(const Config& config) : config_(config), pool_(config.run.threads) {
   build_data();
   build_network();
   build_compressor();
-  build_privacy();
   build_algorithm();
 }
 
@@ -107,43 +101,15 @@ void Experiment::build_compressor() {
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
-void Experiment::build_privacy() {
-  if (!config_.privacy) {
-    facts_.privacy = "no noise is added: not private";
-    return;
-  }
-  const auto& privacy = *config_.privacy;
-  const double tau = parse_clip(config_.algorithm.clip).tau;
-  facts_.sigma = privacy.calibration == "sigma"
-                     ? *privacy.sigma
-                     : paper_sigma(tau, config_.algorithm.rounds, privacy.delta,
-                                   static_cast<double>(facts_.samples_per_agent), privacy.epsilon);
-  describe_privacy(tau);
-}
-
-void Experiment::describe_privacy(double tau) {
-  const auto& privacy = *config_.privacy;
-  if (facts_.sigma == 0) {
-    facts_.privacy = "sigma = 0, no noise is added: not private";
-    return;
-  }
-  facts_.privacy = "simulated noise: not private";
-  if (privacy.calibration == "paper")
-    facts_.privacy += concat("; sigma = ", facts_.sigma,
-                             " follows the paper's formula for epsilon = ", privacy.epsilon,
-                             ", delta = ", privacy.delta, ", which is a claim and not a guarantee");
-  else
-    facts_.privacy +=
-        concat("; sigma = ", facts_.sigma, " was set by hand, no epsilon is computed");
-  if (tau == 0) facts_.notes.push_back("algorithm.clip: noise without clipping protects nobody");
-  if (config_.algorithm.clip_target == "batch" && tau > 0)
-    facts_.notes.push_back(
-        "algorithm.clip_target: clipping the batch mean gives no guarantee for a single record");
-}
-
 void Experiment::build_algorithm() {
   const auto& algorithm = config_.algorithm;
   const Problem problem{*model_, data_.train, facts_.agents};
+  const bool poisson = config_.privacy && config_.privacy->sampler == "poisson";
+  const BatchSampler sampler(poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent,
+                             facts_.batch);
+  privacy_ = std::make_unique<const RunPrivacy>(config_, sampler, facts_.dim);
+  facts_.sigma = privacy_->sigma();
+  facts_.notes.insert(facts_.notes.end(), privacy_->notes().begin(), privacy_->notes().end());
   algorithm_ =
       find_algorithm(algorithm.name)
           .make({.problem = problem,
@@ -154,12 +120,13 @@ void Experiment::build_algorithm() {
                  .eta = algorithm.step,
                  .gamma = algorithm.consensus,
                  .shift = facts_.shift,
-                 .gradients = {.sampler = {Sampler::fixed, facts_.samples_per_agent, facts_.batch},
+                 .gradients = {.sampler = sampler,
                                .clip = parse_clip(algorithm.clip),
                                .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch
                                                                                : ClipTarget::sample,
                                .noise_stddev = facts_.sigma,
-                               .seed = config_.run.seed}});
+                               .seed = config_.run.seed,
+                               .secure = privacy_->secure()}});
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test ? &*data_.test : nullptr, pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
@@ -189,6 +156,7 @@ std::vector<double> Experiment::starting_point() const {
 
 void Experiment::step() {
   const auto start = Clock::now();
+  ++releases_;  // before, not after: an interrupted step counts
   algorithm_->step(round_ + 1);
   ++round_;
   if (round_ == facts_.output_round) {
@@ -221,6 +189,7 @@ MetricsRow Experiment::evaluate() {
   const auto agents = static_cast<double>(facts_.agents);
   row.bits_per_agent = 8.0 * static_cast<double>(traffic().message_bytes) / agents;
   row.link_bits_per_agent = 8.0 * static_cast<double>(traffic().link_bytes) / agents;
+  row.epsilon = privacy_->epsilon(releases_);
   row.seconds = training_seconds_;
 
   // Rounds between two evaluations count as the line between them, so every:1 gives the exact mean.

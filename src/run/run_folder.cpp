@@ -8,6 +8,7 @@
 #include "porter/core/error.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
+#include "porter/privacy/clip.hpp"
 #include "summary.hpp"
 
 namespace porter {
@@ -33,6 +34,13 @@ std::string first_difference(const std::string& a, const std::string& b) {
     if (line_a != line_b && !(irrelevant(line_a) && irrelevant(line_b)))
       return "it says: " + line_a + "; asked for: " + line_b;
   }
+}
+
+// The same for every way to carry out the same run.
+std::string run_id(Config config) {
+  config.run.threads = 0;
+  config.run.checkpoint_every = 0;
+  return sha256_hex(to_toml(config)).substr(0, 32);
 }
 
 void make_folder(const fs::path& path) {
@@ -62,6 +70,8 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
           path_.string(),
           " holds a run already; use --resume to continue it, --force to replace it, ",
           "or another --out");
+  require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
+          " holds a privacy ledger, which is never removed; choose another --out");
   if (holds_run) fs::remove_all(path_);
   make_folder(path_);
   write_file(path_ / kConfigFile, config);
@@ -70,14 +80,46 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
                graph_svg(experiment.network().graph, experiment.network().mixing));
   write_file(path_ / "metrics.csv", metrics_header());
   open_metrics();
+  open_ledgers(experiment, false, 0);
 }
 
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
 void RunFolder::restore(Experiment& experiment) {
   if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
+  open_ledgers(experiment, true, experiment.releases());
+  for (const auto& ledger : ledgers_) experiment.raise_releases(ledger.view().charges);
   keep_metrics(experiment.evaluations_done());
   open_metrics();
+}
+
+// The ledgers stand beside the checkpoint, not in it: restoring an older one never lowers epsilon.
+void RunFolder::open_ledgers(const Experiment& experiment, bool resume, std::uint64_t at_least) {
+  if (!experiment.privacy().secure()) return;
+  const auto& config = experiment.config();
+  make_folder(path_ / "ledger");
+  for (std::uint32_t agent = 0; agent < experiment.facts().agents; ++agent) {
+    const auto file = path_ / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
+    const LedgerHeader header{.run_id = run_id(config),
+                              .agent = agent,
+                              .sampler = config.privacy->sampler,
+                              .adjacency = config.privacy->adjacency,
+                              .records = experiment.facts().samples_per_agent,
+                              .batch = experiment.facts().batch,
+                              .noise_stddev = experiment.facts().sigma,
+                              .clip = parse_clip(config.algorithm.clip).tau,
+                              .delta = config.privacy->delta,
+                              .epsilon = config.privacy->epsilon};
+    ledgers_.push_back(resume ? Ledger::resume(file, header, at_least)
+                              : Ledger::create(file, header));
+  }
+}
+
+void RunFolder::charge(Experiment& experiment, std::uint32_t round) {
+  for (auto& ledger : ledgers_) {
+    const auto charges = ledger.charge(round);
+    experiment.raise_releases(charges - 1);  // the step itself counts this one
+  }
 }
 
 void RunFolder::open_metrics() {
@@ -112,7 +154,8 @@ void RunFolder::write_checkpoint(Experiment& experiment) {
 }
 
 void RunFolder::finish(const Experiment& experiment, TrainStatus status) {
-  if (status == TrainStatus::finished) save_npz(path_ / "model.npz", experiment.model());
+  if (status == TrainStatus::finished || status == TrainStatus::budget_spent)
+    save_npz(path_ / "model.npz", experiment.model());
   if (status != TrainStatus::diverged) write_file(path_ / "privacy.json", privacy_json(experiment));
   write_file(path_ / "summary.json",
              summary_json(experiment, path_.filename().string(), status, last_));
@@ -121,6 +164,10 @@ void RunFolder::finish(const Experiment& experiment, TrainStatus status) {
 TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks) {
   const auto period = experiment.config().run.checkpoint_every;
   TrainHooks inner = hooks;
+  inner.before_round = [&](std::uint32_t round) {
+    folder.charge(experiment, round);
+    hooks.before_round(round);
+  };
   inner.after_evaluation = [&](const MetricsRow& row) {
     folder.append(row);
     hooks.after_evaluation(row);

@@ -42,9 +42,10 @@ Npz Experiment::snapshot() {
     arrays["state_" + name] = {{rows->agents(), rows->dim()},
                                {rows->values().begin(), rows->values().end()}};
   const auto& traffic = algorithm_->traffic();
-  arrays["counters"] = pack(std::vector<double>{
-      static_cast<double>(round_), training_seconds_, evaluation_seconds_, utility_sum_,
-      static_cast<double>(traffic.message_bytes), static_cast<double>(traffic.link_bytes)});
+  arrays["counters"] = pack(
+      std::vector<double>{static_cast<double>(round_), training_seconds_, evaluation_seconds_,
+                          utility_sum_, static_cast<double>(traffic.message_bytes),
+                          static_cast<double>(traffic.link_bytes), static_cast<double>(releases_)});
   arrays["x_best"] = pack(x_best_);
   arrays["x_out"] = pack(x_out_);
   arrays["row_previous"] = pack(previous_);
@@ -54,7 +55,7 @@ Npz Experiment::snapshot() {
 
 void Experiment::restore(const Npz& snapshot, const std::string& source) {
   const auto& counters = member(snapshot, "counters", source).values;
-  require(counters.size() == 6 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
+  require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
           config_.algorithm.rounds);
   for (const auto& [name, rows] : algorithm_->state()) {
@@ -70,6 +71,7 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   utility_sum_ = counters[3];
   algorithm_->traffic() = {.message_bytes = static_cast<std::uint64_t>(counters[4]),
                            .link_bytes = static_cast<std::uint64_t>(counters[5])};
+  raise_releases(static_cast<std::uint64_t>(counters[6]));
   x_best_ = member(snapshot, "x_best", source).values;
   x_out_ = member(snapshot, "x_out", source).values;
   previous_ = unpack_row(member(snapshot, "row_previous", source));

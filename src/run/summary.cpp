@@ -26,12 +26,20 @@ Json row_json(const std::optional<MetricsRow>& row) {
   return json;
 }
 
+// [lower, upper] of what the releases so far have cost; as if secret where the noise is simulated.
+Json interval_json(const Experiment& experiment) {
+  const auto bounds = experiment.privacy().interval(experiment.releases());
+  return bounds ? Json({bounds->lower, bounds->upper}) : Json(nullptr);
+}
+
 const char* status_name(TrainStatus status) {
   switch (status) {
     case TrainStatus::finished:
       return "finished";
     case TrainStatus::interrupted:
       return "interrupted";
+    case TrainStatus::budget_spent:
+      return "budget spent";
     default:
       return "diverged";
   }
@@ -74,8 +82,8 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"graph", server ? "none: a server" : config.network.graph},
       {"mixing", server ? Json(nullptr) : Json(config.network.mixing)},
       {"sigma", facts.sigma},
-      {"epsilon", nullptr},
-      {"privacy", facts.privacy},
+      {"epsilon", interval_json(experiment)},
+      {"privacy", experiment.privacy().sentence(experiment.releases())},
       {"notes", facts.notes},
       {"majority_rate", or_null(facts.majority_rate)},
       {"last", row_json(last)},
@@ -98,17 +106,36 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
 std::string privacy_json(const Experiment& experiment) {
   const auto& facts = experiment.facts();
   const auto& config = experiment.config();
-  Json json = {{"guarantee", nullptr},
-               {"statement", facts.privacy},
-               {"noise", facts.sigma > 0 ? "simulated" : "none"},
+  const auto& privacy = experiment.privacy();
+  const auto releases = experiment.releases();
+  const bool secret = privacy.secure().has_value();
+  const auto bounds = privacy.interval(releases);
+  Json json = {{"statement", privacy.sentence(releases)},
+               {"guarantee", nullptr},
+               {"noise", facts.sigma == 0 ? "none"
+                         : secret         ? "secure"
+                                          : "simulated"},
+               {"level", "record"},
+               {"against", "everybody else together, for everything that leaves the agent"},
                {"sigma", facts.sigma},
                {"clip", config.algorithm.clip},
                {"clip_target", config.algorithm.clip_target},
-               {"rounds", config.algorithm.rounds},
                {"batch", facts.batch},
-               {"m", facts.samples_per_agent}};
-  if (config.privacy && config.privacy->calibration == "paper")
-    json["paper_claim"] = {{"epsilon", config.privacy->epsilon}, {"delta", config.privacy->delta}};
+               {"m", facts.samples_per_agent},
+               {"rounds", experiment.round()},
+               {"releases", releases}};
+  if (config.privacy) {
+    json["delta"] = config.privacy->delta;
+    json["sampler"] = facts.batch == facts.samples_per_agent ? "full" : config.privacy->sampler;
+    json["relation"] = config.privacy->adjacency;
+    json["calibration"] = config.privacy->calibration;
+    json["target_epsilon"] = config.privacy->epsilon;
+  }
+  json["epsilon"] = interval_json(experiment);
+  json["accountant"] = bounds ? Json(bounds->method) : Json(nullptr);
+  if (secret && bounds)
+    json["guarantee"] = {{"epsilon", bounds->upper}, {"delta", config.privacy->delta}};
+  json["not_covered"] = privacy.not_covered();
   return json.dump(2) + "\n";
 }
 

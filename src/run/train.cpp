@@ -21,6 +21,8 @@ TrainStatus train(Experiment& experiment, const TrainHooks& hooks) {
   if (!evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
   while (!experiment.finished()) {
     if (hooks.stop_requested()) return TrainStatus::interrupted;
+    if (!experiment.may_release()) return TrainStatus::budget_spent;
+    hooks.before_round(experiment.round() + 1);
     try {
       experiment.step();
     } catch (const Error& error) {

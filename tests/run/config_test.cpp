@@ -42,6 +42,7 @@ TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
   ASSERT_TRUE(c.privacy);
   EXPECT_EQ(c.privacy->epsilon, 1.0);
   EXPECT_EQ(c.privacy->delta, 1e-5);
+  EXPECT_EQ(c.privacy->calibration, "accountant");
   EXPECT_EQ(c.run.seed, 1U);
   EXPECT_EQ(to_string(c.run.evaluate), "log:60");
 }
@@ -49,7 +50,8 @@ TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
 TEST(Config, ResolvedTextReadsBackAsItself) {
   for (const char* text :
        {"", "[algorithm]\nname = \"porter-gc\"\nbatch = \"full\"",
-        "[algorithm]\nname = \"soteriafl-sgd\"\nshift = 0.05\nclip_target = \"batch\"\n[run]\nseed "
+        "[algorithm]\nname = \"soteriafl-sgd\"\nshift = 0.05\nclip_target = "
+        "\"batch\"\n[privacy]\ncalibration = \"paper\"\n[run]\nseed "
         "= 9007199254740993",
         "[algorithm]\nname = \"dsgd\"",
         "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
@@ -130,7 +132,12 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[privacy]\ncalibration = \"paper\"\nsigma = 1",
        {"privacy.sigma", "calibration = \"sigma\""}},
       {"[privacy]\nsigma = -1", {"privacy.sigma", ">= 0"}},
-      {"[privacy]\nnoise = \"secure\"", {"privacy.noise", "simulated"}},
+      {"[privacy]\nnoise = \"loud\"", {"privacy.noise", "simulated, secure", "loud"}},
+      {"[privacy]\nadjacency = \"add-remove\"", {"privacy.adjacency", "poisson"}},
+      {"[privacy]\nsampler = \"shuffle\"", {"privacy.sampler", "fixed, poisson"}},
+      {"[algorithm]\nname = \"soteriafl-sgd\"\nclip = \"none\"", {"privacy.calibration", "clip"}},
+      {"[algorithm]\nname = \"soteriafl-sgd\"\nclip_target = \"batch\"",
+       {"privacy.calibration", "clip_target"}},
       {"[model]\nname = \"tree\"", {"c.toml:2", "model.name", "logistic", "tree"}},
       {"[model]\nlambda = -1", {"model.lambda", ">= 0"}},
       {"[model]\nhidden = [3]", {"model.hidden", "mlp"}},

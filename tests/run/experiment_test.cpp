@@ -63,7 +63,7 @@ TEST_F(ExperimentTest, RoundZeroHoldsTheStart) {
   EXPECT_TRUE(rows.front().test_accuracy);
   EXPECT_EQ(rows.back().round, 60U);
   EXPECT_LT(rows.back().loss, rows.front().loss);
-  EXPECT_FALSE(rows.back().epsilon);  // nothing is certified
+  EXPECT_TRUE(rows.back().epsilon);
 }
 
 TEST_F(ExperimentTest, UtilityIsTheRunningMeanWhenEveryRoundIsEvaluated) {
@@ -82,13 +82,90 @@ TEST_F(ExperimentTest, SameSeedSameModelForAnyNumberOfThreads) {
   EXPECT_NE(model_bytes(one), model_bytes(other));
 }
 
-TEST_F(ExperimentTest, PaperSigmaFollowsTheoremOne) {
-  const Experiment experiment(config({"privacy.epsilon=0.5", "privacy.delta=0.01"}));
+TEST_F(ExperimentTest, PaperSigmaFollowsTheoremOneAndItsClaimStandsBesideTheTruth) {
+  const Experiment experiment(
+      config({"privacy.epsilon=0.5", "privacy.delta=0.01", "privacy.calibration=paper"}));
   // tau = 1, T = 60, m = 30
   EXPECT_NEAR(experiment.facts().sigma, std::sqrt(60 * std::log(100.0)) / (30 * 0.5), 1e-12);
-  EXPECT_NE(experiment.facts().privacy.find("simulated noise: not private"), std::string::npos);
-  EXPECT_EQ(Experiment(config({"privacy.sigma=0"})).facts().privacy,
-            "sigma = 0, no noise is added: not private");
+  const auto sentence = experiment.privacy().sentence(60);
+  EXPECT_NE(sentence.find("simulated noise: not private"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("claims epsilon = 0.5"), std::string::npos) << sentence;
+  EXPECT_GT(experiment.privacy().interval(60)->lower, 0.5);  // the claim is not true here
+}
+
+TEST_F(ExperimentTest, TheAccountantsSigmaMeetsTheTargetAndNotMuchMore) {
+  for (const char* sampler : {"fixed", "poisson"}) {
+    SCOPED_TRACE(sampler);
+    Experiment experiment(config({"privacy.epsilon=2", "privacy.delta=1e-4", "algorithm.batch=3",
+                                  std::string("privacy.sampler=") + sampler}));
+    const auto bounds = experiment.privacy().interval(60);
+    EXPECT_LE(bounds->upper, 2);
+    EXPECT_GT(bounds->upper, 1.99);
+    EXPECT_LE(bounds->lower, bounds->upper);
+    double previous = -1;
+    train(experiment, {.after_evaluation = [&](const MetricsRow& row) {
+            ASSERT_TRUE(row.epsilon);
+            EXPECT_GT(*row.epsilon, previous) << row.round;
+            previous = *row.epsilon;
+          }});
+    EXPECT_NEAR(previous, bounds->upper, 2e-3 * bounds->upper);
+  }
+}
+
+TEST_F(ExperimentTest, NothingIsCertifiedWithoutNoiseOrPerSampleClipping) {
+  const Experiment silent(config({"privacy.sigma=0"}));
+  EXPECT_EQ(silent.privacy().sentence(60), "sigma = 0, no noise is added: not private");
+  EXPECT_FALSE(silent.privacy().interval(60));
+  const Experiment batch(
+      config({"algorithm.name=soteriafl-sgd", "algorithm.clip_target=batch", "privacy.sigma=1"}));
+  EXPECT_FALSE(batch.privacy().interval(60));
+  EXPECT_NE(batch.privacy().sentence(60).find("nothing can be certified"), std::string::npos);
+}
+
+TEST_F(ExperimentTest, ADeltaThatAllowsToPublishARecordIsRefusedUnlessNamed) {
+  try {
+    Experiment experiment(config({"privacy.delta=0.05"}));  // m = 30
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("allow_large_delta"), std::string::npos);
+  }
+  EXPECT_NO_THROW(Experiment(config({"privacy.delta=0.05", "privacy.allow_large_delta=true"})));
+}
+
+TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoint) {
+  const std::vector<std::string> secret = {"privacy.noise=secure", "privacy.epsilon=2",
+                                           "run.checkpoint=every:10", "algorithm.batch=3"};
+  const auto path = dir_ / "secret";
+  {
+    Experiment experiment(config(secret));
+    RunFolder folder(path, experiment, ExistingRun::refuse);
+    EXPECT_THROW(train_in_folder(experiment, folder,
+                                 {.after_round =
+                                      [](const Experiment& now) {
+                                        if (now.round() == 25) throw std::runtime_error("killed");
+                                      }}),
+                 std::runtime_error);
+  }
+  const auto ledger = path / "ledger" / "agent-2.ledger";
+  EXPECT_EQ(read_ledger(ledger).charges, 25U);
+  Experiment experiment(config(secret));
+  RunFolder folder(path, experiment, ExistingRun::resume);
+  folder.restore(experiment);
+  EXPECT_EQ(experiment.round(), 20U);
+  EXPECT_EQ(experiment.releases(), 25U);  // the five rounds after the checkpoint stay charged
+  // The budget was for 60 releases, 25 are gone and 40 rounds are left: the run ends with its
+  // model.
+  EXPECT_EQ(train_in_folder(experiment, folder, {}), TrainStatus::budget_spent);
+  EXPECT_EQ(RunFolder::recorded_status(path), "budget spent");
+  EXPECT_LE(*experiment.privacy().epsilon(experiment.releases()), 2);
+  EXPECT_EQ(read_ledger(ledger).charges, experiment.releases());
+  EXPECT_LT(experiment.round(), 60U);
+  EXPECT_TRUE(fs::exists(path / "model.npz"));
+  const auto statement = nlohmann::json::parse(read_file(path / "privacy.json"));
+  EXPECT_EQ(statement["noise"], "secure");
+  EXPECT_LE(statement["guarantee"]["epsilon"], 2);
+  EXPECT_THROW(RunFolder(path, experiment, ExistingRun::replace),
+               Error);  // a ledger is never removed
 }
 
 TEST_F(ExperimentTest, XOutIsTheIterateOfItsRoundAndAgent) {
@@ -247,7 +324,7 @@ TEST_F(ExperimentTest, SummaryHoldsTheContract) {
   for (const char* key : {"last", "best", "d", "k", "rho", "alpha", "n", "m", "sigma", "epsilon",
                           "seconds_per_round", "bytes_sent_per_agent"})
     EXPECT_TRUE(summary.contains(key)) << key;
-  EXPECT_TRUE(summary["epsilon"].is_null());
+  EXPECT_LE(summary["epsilon"][0], summary["epsilon"][1]);
   EXPECT_EQ(summary["d"], 7);
   EXPECT_EQ(summary["k"], 2);
   EXPECT_EQ(summary["last"]["round"], 60);

@@ -56,7 +56,7 @@ int demo(const fs::path& out, std::uint32_t rounds) {
     auto all = overrides;
     all.push_back(fmt::format("algorithm.rounds={}", rounds));
     const auto config = parse_config(kCommon, "the demo's config", all);
-    if (run_one(config, out / name, ExistingRun::replace) != TrainStatus::finished) return 1;
+    if (run_one(config, out / name, ExistingRun::replace) == TrainStatus::interrupted) return 1;
     traces.push_back(load_trace(out / name));
     fmt::print("\n");
   }

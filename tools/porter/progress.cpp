@@ -95,6 +95,7 @@ std::string Progress::line() const {
     text += fmt::format("  loss {:.4g}", row_->loss);
     if (row_->test_accuracy) text += fmt::format("  accuracy {:.2f} %", 100 * *row_->test_accuracy);
   }
+  if (row_ && row_->epsilon) text += fmt::format("  epsilon {:.3g}", *row_->epsilon);
   text += noise_;
   if (row_) text += fmt::format("  {}/agent", human_bits(row_->bits_per_agent));
   if (round > 0 && round < rounds) text += fmt::format("  {} left", human_time(seconds_left()));

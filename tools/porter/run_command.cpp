@@ -41,7 +41,7 @@ int run(const Options& options) {
                                         : ExistingRun::refuse;
   const auto out = options.out.empty() ? fresh_folder(config.algorithm.name)
                                        : std::filesystem::path(options.out);
-  return run_one(config, out, existing) == TrainStatus::finished ? 0 : 1;
+  return run_one(config, out, existing) == TrainStatus::interrupted ? 1 : 0;
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void print_facts(const Experiment& experiment) {
   if (!find_algorithm(config.algorithm.name).server)
     fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
                facts.alpha);
-  fmt::print("\nprivacy: {}\n", facts.privacy);
+  fmt::print("\nprivacy: {}\n", experiment.privacy().sentence(config.algorithm.rounds));
   for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
   std::fflush(stdout);
 }
@@ -104,6 +104,10 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
         "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
         "--resume\n",
         experiment.round(), config.algorithm.rounds, command_name(), folder_name, folder_name);
+  else if (status == TrainStatus::budget_spent)
+    fmt::print(
+        "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
+        experiment.releases(), experiment.round(), config.algorithm.rounds, folder_name);
   else
     fmt::print("results in {}\n", folder_name);
   return status;

@@ -51,8 +51,12 @@ struct Config {
   struct Privacy {
     double epsilon = 1.0;
     double delta = 1e-5;
-    std::string calibration = "paper";  ///< paper | sigma
+    std::string calibration = "accountant";  ///< accountant | paper | sigma
     std::optional<double> sigma;
+    std::string sampler = "fixed";      ///< fixed | poisson
+    std::string adjacency = "replace";  ///< replace | add-remove
+    std::string noise = "simulated";    ///< simulated | secure
+    bool allow_large_delta = false;     ///< accept delta >= 1/m
   };
   std::optional<Privacy> privacy;  ///< present where noise is added
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
 #include "porter/run/evaluator.hpp"
+#include "porter/run/run_privacy.hpp"
 
 namespace porter {
 
@@ -23,7 +25,6 @@ struct RunFacts {
   double shift = 0;                     ///< soteriafl
   double sigma = 0;                     ///< standard deviation of the noise on each coordinate
   std::optional<double> majority_rate;  ///< of the test set, else of the training set
-  std::string privacy;                  ///< one sentence on what is guaranteed
   std::vector<std::string> notes;       ///< what the user should know
   std::vector<std::uint32_t> evaluation_rounds;
   std::uint32_t output_round = 0, output_agent = 0;  ///< the paper's random x_out
@@ -43,9 +44,17 @@ class Experiment {
   const RunFacts& facts() const { return facts_; }
   const Network& network() const { return *network_; }
   const Algorithm& algorithm() const { return *algorithm_; }
+  const RunPrivacy& privacy() const { return *privacy_; }
 
   std::uint32_t round() const { return round_; }
   bool finished() const { return round_ == config_.algorithm.rounds; }
+
+  /// Noised gradients each agent has released. A ledger that knows of more (rounds done again after
+  /// a crash) raises the number; nothing lowers it.
+  std::uint64_t releases() const { return releases_; }
+  void raise_releases(std::uint64_t releases) { releases_ = std::max(releases_, releases); }
+  /// Whether the budget allows one more round.
+  bool may_release() const { return releases_ < privacy_->most_releases(); }
 
   /// One more round. Error{numeric} if a message is no longer finite.
   void step();
@@ -74,10 +83,8 @@ class Experiment {
   void build_data();
   void build_network();
   void build_compressor();
-  void build_privacy();
   void build_algorithm();
   std::vector<double> starting_point() const;
-  void describe_privacy(double tau);
 
   Config config_;
   RunFacts facts_;
@@ -86,10 +93,12 @@ class Experiment {
   std::unique_ptr<const Model> model_;
   std::unique_ptr<const Network> network_;
   std::unique_ptr<const Compressor> compressor_;
+  std::unique_ptr<const RunPrivacy> privacy_;
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;
 
   std::uint32_t round_ = 0;
+  std::uint64_t releases_ = 0;
   double training_seconds_ = 0, evaluation_seconds_ = 0;
   double utility_sum_ = 0;  // sum of grad_norm_sq over rounds 0..last evaluation
   std::optional<MetricsRow> previous_, best_;
@@ -98,14 +107,17 @@ class Experiment {
 
 /// What the caller of train may watch and ask.
 struct TrainHooks {
+  /// Before anything of a round is released; its number.
+  std::function<void(std::uint32_t)> before_round = [](std::uint32_t) {};
   std::function<void(const Experiment&)> after_round = [](const Experiment&) {};
   std::function<void(const MetricsRow&)> after_evaluation = [](const MetricsRow&) {};
   std::function<bool()> stop_requested = [] { return false; };
 };
 
-enum class TrainStatus { finished, interrupted, diverged };
+enum class TrainStatus { finished, interrupted, diverged, budget_spent };
 
-/// Runs to the end, until a stop is requested, or until the loss or a message is no longer finite.
+/// Runs to the end, until a stop is requested, the privacy budget allows no further round, or the
+/// loss or a message is no longer finite.
 /// Metrics computed before the first round include round 0.
 TrainStatus train(Experiment& experiment, const TrainHooks& hooks);
 

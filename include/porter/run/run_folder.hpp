@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "porter/privacy/ledger.hpp"
 #include "porter/run/experiment.hpp"
 
 namespace porter {
@@ -28,6 +29,9 @@ class RunFolder {
   /// A line of metrics.csv, on disk when this returns.
   void append(const MetricsRow& row);
   void write_checkpoint(Experiment& experiment);
+  /// Secret noise: charges the round to every agent's ledger, on disk when this returns. Nothing
+  /// otherwise.
+  void charge(Experiment& experiment, std::uint32_t round);
   /// summary.json always; model.npz and privacy.json unless the run diverged.
   void finish(const Experiment& experiment, TrainStatus status);
 
@@ -38,12 +42,14 @@ class RunFolder {
 
  private:
   void open_metrics();
+  void open_ledgers(const Experiment& experiment, bool resume, std::uint64_t at_least);
   void keep_metrics(std::size_t rows);
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
 
   std::filesystem::path path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> metrics_{nullptr, std::fclose};
   std::optional<MetricsRow> last_;
+  std::vector<Ledger> ledgers_;  // one per agent where the noise is secret
 };
 
 /// Runs the experiment in its folder: metrics, periodic checkpoints, a checkpoint on interruption,

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "porter/privacy/accountant.hpp"
+#include "porter/privacy/batch_sampler.hpp"
+#include "porter/privacy/secure_noise.hpp"
+#include "porter/run/config.hpp"
+
+namespace porter {
+
+/// The noise of a run and what it is worth to each agent: local differential privacy of its records
+/// against everybody else, at the config's delta. A release is one round's noised gradient of one
+/// agent.
+class RunPrivacy {
+ public:
+  /// Works out sigma. Error{usage} names the key that makes the request impossible.
+  RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim);
+
+  double sigma() const { return sigma_; }
+  /// Present where the noise is secret.
+  const std::optional<SecureNoise>& secure() const { return secure_; }
+
+  /// What so many releases have cost, certified; nothing where nothing can be certified (no noise,
+  /// or no clipping of each sample). Simulated noise is accounted as if it were secret.
+  std::optional<double> epsilon(std::uint64_t releases) const;
+  /// Both bounds after so many releases.
+  std::optional<EpsilonInterval> interval(std::uint64_t releases) const;
+  /// How many releases the budget allows: secret noise stops there, simulated noise never does.
+  std::uint64_t most_releases() const { return most_releases_; }
+
+  /// One sentence on what is guaranteed after so many releases.
+  std::string sentence(std::uint64_t releases) const;
+  /// What the guarantee, were it one, would not cover.
+  std::vector<std::string> not_covered() const;
+  /// What the user should know about the request.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  void calibrate();
+  void check_delta();
+  void account();
+  PrivacyEvent event(std::uint64_t releases) const;
+
+  Config config_;
+  BatchSampler sampler_;
+  std::size_t dim_;
+  double tau_ = 0, sigma_ = 0;
+  double accounted_delta_ =
+      0;  // a millionth below delta where the secure sampler's distance is charged
+  std::optional<SecureNoise> secure_;
+  std::optional<EpsilonCurve> curve_;
+  std::uint64_t most_releases_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace porter

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/run_privacy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/privacy/clip.hpp"
+
+namespace porter {
+namespace {
+
+// Of delta, set aside for the distance between the secure sampler and the exact Gaussian.
+constexpr double kDistanceShare = 1e-6;
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+// Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
+double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
+  return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
+}
+
+Adjacency adjacency_of(const Config::Privacy& privacy) {
+  return privacy.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove;
+}
+
+// How far one record moves a sum of clipped samples, in units of tau.
+double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
+
+SecureNoise make_secure(double sigma, double tau, const BatchSampler& sampler, Adjacency adjacency,
+                        std::size_t dim) {
+  const std::size_t terms =
+      sampler.kind() == Sampler::poisson ? sampler.records() : sampler.batch();
+  const double sensitivity = records_moved(adjacency) * tau / static_cast<double>(sampler.batch()) +
+                             2 * averaging_error(tau, terms, sampler.batch());
+  return {sigma, sensitivity, dim};
+}
+
+}  // namespace
+
+RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim)
+    : config_(config),
+      sampler_(sampler),
+      dim_(dim),
+      tau_(parse_clip(config.algorithm.clip).tau),
+      most_releases_(kUnlimited) {
+  if (!config_.privacy) return;
+  check_delta();
+  calibrate();
+  if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
+  if (config_.algorithm.clip_target == "batch" && tau_ > 0)
+    notes_.push_back(
+        "algorithm.clip_target: clipping the batch mean gives no guarantee for a record");
+  const bool certifiable = sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == "sample";
+  require(certifiable || config_.privacy->noise != "secure", ErrorKind::privacy,
+          "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
+  if (certifiable) account();
+}
+
+void RunPrivacy::check_delta() {
+  const auto& privacy = *config_.privacy;
+  const double one_record = 1 / static_cast<double>(sampler_.records());
+  const bool binding = privacy.calibration == "accountant" || privacy.noise == "secure";
+  require(privacy.delta < one_record || privacy.allow_large_delta || !binding, ErrorKind::usage,
+          "privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
+          ", so it would allow to publish a record; choose a smaller one, or set "
+          "privacy.allow_large_delta = true");
+  if (privacy.delta >= one_record)
+    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
+                            ": it would allow to publish a record"));
+  else if (privacy.delta > one_record / 10)
+    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is above 1/(10 m)"));
+}
+
+void RunPrivacy::calibrate() {
+  const auto& privacy = *config_.privacy;
+  const auto rounds = config_.algorithm.rounds;
+  const bool secret = privacy.noise == "secure";
+  accounted_delta_ = secret ? privacy.delta * (1 - kDistanceShare) : privacy.delta;
+  if (privacy.calibration == "sigma") {
+    sigma_ = *privacy.sigma;
+  } else if (privacy.calibration == "paper") {
+    sigma_ = paper_sigma(tau_, rounds, privacy.delta, static_cast<double>(sampler_.records()),
+                         privacy.epsilon);
+  } else {
+    const auto unit = sampler_.event(adjacency_of(privacy), 1.0, tau_, rounds);
+    const double z = calibrate_noise_multiplier(unit, privacy.epsilon, accounted_delta_);
+    sigma_ = z * tau_ / static_cast<double>(sampler_.batch());
+    if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
+  }
+  if (secret && sigma_ > 0 && tau_ > 0)
+    secure_ = make_secure(sigma_, tau_, sampler_, adjacency_of(privacy), dim_);
+}
+
+PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
+  const auto adjacency = adjacency_of(*config_.privacy);
+  auto event = sampler_.event(adjacency, sigma_, tau_, releases);
+  if (secure_)
+    event.noise_multiplier =
+        secure_->accounted_stddev() * records_moved(adjacency) / secure_->accounted_sensitivity();
+  return event;
+}
+
+void RunPrivacy::account() {
+  const std::uint64_t rounds = config_.algorithm.rounds;
+  curve_.emplace(event(rounds), accounted_delta_);
+  if (!secure_) return;
+  const double budget = config_.privacy->epsilon;
+  const double distance = static_cast<double>(rounds) * secure_->statistical_distance();
+  require((1 + std::exp(budget)) * distance <= kDistanceShare * config_.privacy->delta,
+          ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
+          " is too small for the precision of the secure noise over ", rounds, " rounds");
+  std::uint64_t allowed = 0, refused = rounds + 1;  // the largest count within the budget
+  while (refused - allowed > 1) {
+    const auto middle = allowed + (refused - allowed) / 2;
+    (curve_->upper(middle) <= budget ? allowed : refused) = middle;
+  }
+  most_releases_ = allowed;
+}
+
+std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
+  if (!curve_) return std::nullopt;
+  if (releases == 0) return 0;
+  if (releases <= config_.algorithm.rounds) return curve_->upper(releases);
+  return porter::epsilon(event(releases), accounted_delta_).upper;
+}
+
+std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
+  if (!curve_) return std::nullopt;
+  if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
+  return porter::epsilon(event(releases), accounted_delta_);
+}
+
+std::string RunPrivacy::sentence(std::uint64_t releases) const {
+  if (!config_.privacy) return "no noise is added: not private";
+  const auto& privacy = *config_.privacy;
+  if (sigma_ == 0) return "sigma = 0, no noise is added: not private";
+  const auto bounds = interval(releases);
+  const auto worth = [&] {
+    return concat("epsilon in [", bounds->lower, ", ", bounds->upper,
+                  "] at delta = ", privacy.delta, " (record level, ", privacy.adjacency, ", ",
+                  releases, " rounds)");
+  };
+  if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
+  std::string text = concat("simulated noise: not private; sigma = ", sigma_);
+  if (privacy.calibration == "paper")
+    text += concat(" is the paper's formula, which claims epsilon = ", privacy.epsilon,
+                   " at delta = ", privacy.delta);
+  return text + (bounds ? "; were it secret: " + worth() : "; nothing can be certified");
+}
+
+std::vector<std::string> RunPrivacy::not_covered() const {
+  std::vector<std::string> list = {
+      "metrics.csv, summary.json and x_best, which are computed from raw data",
+      "choosing settings by looking at results on the same data",
+      "timing and other side channels of the machine"};
+  if (config_.data.scale == "spectral" || config_.data.scale == "standard")
+    list.push_back("data.scale = \"" + config_.data.scale + "\", which is measured on the data");
+  if (!secure_) list.push_back("everything: the noise is simulated from the seed");
+  return list;
+}
+
+}  // namespace porter
