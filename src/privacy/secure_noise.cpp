@@ -87,9 +87,9 @@ void SecureNoise::release(std::span<double> g, NoiseStream& noise) const {
 // so Z is post-processing of the continuous mechanism, in any dimension and for any sampler. By
 // Poisson summation the normaliser  sum_z exp(-(z - y)^2 / 10)  is the same for all y up to a
 // factor of 1 +- 2.1 exp(-10 pi^2), so P(Z = z) is exp(-(z - n)^2 / (2 s^2)) up to normalisation
-// and a factor of 1 +- 2^-139 (Peikert: An Efficient and Parallel Gaussian Sampler for Lattices;
-// CRYPTO 2010, theorem 3.1). That is our law: what holds for standard deviation sqrt(s^2 - 5) holds
-// for it.
+// and a factor of 1 +- 2^-139 (compare Peikert: An Efficient and Parallel Gaussian Sampler for
+// Lattices; CRYPTO 2010, theorem 3.1). That is our law: what holds for standard deviation sqrt(s^2
+// - 5) holds for it.
 double SecureNoise::accounted_stddev() const {
   const double s = integers_.parameter();
   return stddev_ * std::sqrt(1 - 5 / (s * s)) * kDown;

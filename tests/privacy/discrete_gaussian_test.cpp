@@ -142,19 +142,23 @@ TEST(DiscreteGaussian, TheTableHasTheExactMassOfEveryCellOutToThirteen) {
     EXPECT_GE(double(cells) * width, DiscreteGaussian::kCut * s);
     EXPECT_TRUE(width == 1 || width <= s / 32);
     const auto masses = Peer::masses(law);
-    // An independent computation, in long double: good to about 2^-57 for the relative mass.
-    std::vector<long double> expected(cells);
-    long double sum = 0;
-    for (std::size_t j = cells; j-- > 0;) {
-      const long double ratio = static_cast<long double>(j) * width / s;
-      sum += expected[j] = std::exp(-ratio * ratio / 2);
-    }
-    Uint128 total = 0;
-    for (const auto mass : masses) total += mass;
-    EXPECT_TRUE(total == Uint128{1} << 120);
+    // Another way to the weights: rho((j + 1) w) = rho(j w) q^(2j + 1), q = exp(-w^2 / (2 s^2)).
+    // The error of q, at most 2^-111, counts j^2 < 2^20 times, so all is good to 2^-90.
+    const Quad ratio = static_cast<Quad>(width) / static_cast<Quad>(s);
+    const Quad t = ratio * ratio / 2;
+    const Quad q = exp_minus_series(t, 60), q_squared = q * q;
+    std::vector<Quad> expected;
+    Quad sum = 0, weight = 1, power = q;
     for (std::size_t j = 0; j < cells; ++j) {
-      const long double p = expected[j] / sum * 0x1p120L;
-      EXPECT_NEAR(double(static_cast<long double>(masses[j]) / p), 1, 0x1p-53 + double(1 / p)) << j;
+      expected.push_back(weight);
+      sum += weight;
+      weight *= power;
+      power *= q_squared;
+    }
+    for (std::size_t j = 0; j < cells; ++j) {
+      const Quad p = expected[j] / sum * static_cast<Quad>(0x1p120);
+      const double error = std::abs(double(static_cast<Quad>(masses[j]) - p));
+      EXPECT_LE(error, 0x1p-90 * double(p) + 1) << j;
     }
     for (std::size_t j = cells; j < masses.size(); ++j) EXPECT_TRUE(masses[j] == 0) << j;
   }
