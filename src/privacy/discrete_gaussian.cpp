@@ -16,9 +16,10 @@
 //
 // Distance from the ideal law, as total variation, for ideal words:
 //   cells    probabilities are multiples of 2^-120 and sum to one exactly; the quadruple-precision
-//            weights are good to 2^-102, so the cells are off by a = 2^-102 + 832 * 2^-120;
-//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b = 2^-109;
-//   both     at least half of the trials are accepted, which turns them into 2 (2 a + b) < 2^-99;
+//            weights are good to 2^-102 and their sum to 832 * 2^-113, so with the 832 roundings to
+//            2^-120 the cells are off by a < 2^-101;
+//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b < 2^-109;
+//   both     at least half of the trials are accepted, which turns them into 2 (2 a + b) < 2^-98;
 //   tail     the mass beyond 13 s that is never drawn is at most 2 exp(-13^2 / 2) < 2^-120.
 // statistical_distance() returns 2^-96.
 #include "porter/privacy/discrete_gaussian.hpp"
