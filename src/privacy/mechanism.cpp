@@ -40,12 +40,12 @@ Mechanism checked(const PrivacyEvent& event) {
           "noise multiplier: expected a finite number >= 0, found ", z);
   const bool replace = event.adjacency == Adjacency::replace;
   Mechanism mechanism{.q = rate_of(event), .steps = event.steps};
-  require(event.sampler != Sampler::fixed || replace, ErrorKind::usage,
-          "batches of fixed size have no certified amplification for add/remove neighbours: use "
-          "replace-one neighbours or Poisson sampling");
   if (event.level == PrivacyLevel::agent) mechanism.q = 1;  // an agent is in every step
   mechanism.mu = (replace ? 2 : 1) * records_changed(event) / z;
   if (mechanism.q == 1) return mechanism;
+  require(event.sampler != Sampler::fixed || replace, ErrorKind::usage,
+          "batches of fixed size have no certified amplification for add/remove neighbours: use "
+          "replace-one neighbours or Poisson sampling");
   if (event.sampler == Sampler::fixed) {
     mechanism.kind = Mechanism::Kind::fixed_replace;
   } else {

@@ -14,6 +14,7 @@ void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_graph_command(CLI::App& app);
 void add_data_command(CLI::App& app);
+void add_privacy_command(CLI::App& app);
 
 /// `porter privacy ledger`; the parent is the command `privacy`.
 void add_privacy_ledger(CLI::App& privacy);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "porter/core/error.hpp"
+#include "privacy_commands.hpp"
+#include "privacy_options.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  MechanismOptions mechanism;
+  DeltaOption delta;
+};
+
+std::string as_text(const Options& options, const EpsilonInterval& epsilon, double renyi) {
+  return options.mechanism.to_text() + fmt::format(
+                                           "delta          {:g}\n"
+                                           "epsilon        {}  (certified)\n"
+                                           "at least       {}  (an explicit pair of data sets)\n"
+                                           "Renyi          {}  (independent and looser)\n"
+                                           "method         {}\n",
+                                           options.delta.delta, rounded_up(epsilon.upper),
+                                           rounded_down(epsilon.lower), rounded_up(renyi),
+                                           epsilon.method);
+}
+
+void run(const Options& options) {
+  const auto& mechanism = options.mechanism;
+  const double delta = options.delta.delta;
+  const auto warnings = options.delta.check(mechanism.records);
+  if (const auto refused = mechanism.refused())
+    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
+         ". Without amplification: epsilon = ",
+         rounded_up(epsilon(refused->unamplified, delta).upper), " at delta = ", delta);
+  const auto event = mechanism.event();
+  const auto interval = epsilon(event, delta);
+  const double renyi = renyi_epsilon(std::span(&event, 1), delta);
+  if (!mechanism.json) {
+    std::cout << as_text(options, interval, renyi);
+    return;
+  }
+  nlohmann::ordered_json json = {{"epsilon", json_number(interval.upper)},
+                                 {"epsilon_lower", json_number(interval.lower)},
+                                 {"epsilon_renyi", json_number(renyi)},
+                                 {"delta", delta},
+                                 {"method", interval.method}};
+  json.update(mechanism.to_json());
+  json["warnings"] = warnings;
+  std::cout << json.dump(2) << '\n';
+}
+
+}  // namespace
+
+void add_privacy_epsilon(CLI::App& privacy) {
+  auto* command = privacy.add_subcommand("epsilon", "the epsilon of a given noise");
+  const auto options = std::make_shared<Options>();
+  options->mechanism.add_to(*command);
+  options->mechanism.add_sigma_to(*command);
+  options->delta.add_to(*command);
+  command->footer(
+      "Example: porter privacy epsilon --m 3256 --batch 32 --sigma 0.125 --rounds 3256 --delta "
+      "1e-5");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace porter::cli

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "privacy_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "porter/core/error.hpp"
+
+namespace porter::cli {
+namespace {
+
+template <class Value>
+Value choose(std::string_view option, const std::string& text,
+             std::initializer_list<std::pair<std::string_view, Value>> choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  fail(ErrorKind::usage, option, ": expected one of ", known, "; found \"", text, "\"");
+}
+
+void require_positive(std::string_view option, double value) {
+  require(value > 0 && std::isfinite(value), ErrorKind::usage, option,
+          ": expected a positive number, found ", value);
+}
+
+// `towards` is +1 or -1.
+std::string rounded(double value, int digits, double towards) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10.0, exponent - digits + 1);
+  const double scaled = value / unit;
+  const double whole = towards > 0 ? std::ceil(scaled - 1e-9) : std::floor(scaled + 1e-9);
+  return fmt::format("{:.{}g}", whole * unit, digits);
+}
+
+}  // namespace
+
+void MechanismOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--sampler", sampler,
+                  "How a round chooses its records: fixed (b of m), poisson or full")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command
+      .add_option("--adjacency", adjacency,
+                  "Neighbouring data sets: replace or add-remove (one record)")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command
+      .add_option("--level", level, "What a neighbour changes: one record, or all of the agent's")
+      ->capture_default_str()
+      ->type_name("record|agent");
+  command.add_option("--m", records, "Records of the agent")->type_name("M");
+  command.add_option("--batch", batch, "Records per round, the divisor b (full: m)")
+      ->type_name("B");
+  command.add_option("--q", rate, "Rate of Poisson sampling (default: b / m)")->type_name("Q");
+  command.add_option("--clip", clip, "Largest norm tau of a clipped gradient")
+      ->capture_default_str()
+      ->type_name("TAU");
+  command.add_option("--rounds", rounds, "Rounds T")->required()->type_name("T");
+  command.add_flag("--json", json, "Print JSON");
+}
+
+void MechanismOptions::add_sigma_to(CLI::App& command) {
+  command.add_option("--sigma", sigma, "Standard deviation of the noise on the averaged gradient")
+      ->required()
+      ->type_name("SIGMA");
+}
+
+std::size_t MechanismOptions::divisor() const {
+  return static_cast<std::size_t>(sampler == "full" && batch == 0 ? records : batch);
+}
+
+PrivacyEvent MechanismOptions::event() const {
+  return event_with(choose<Sampler>(
+      "--sampler", sampler,
+      {{"fixed", Sampler::fixed}, {"poisson", Sampler::poisson}, {"full", Sampler::full}}));
+}
+
+PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
+  PrivacyEvent event;
+  event.sampler = kind;
+  event.adjacency =
+      choose<Adjacency>("--adjacency", adjacency,
+                        {{"replace", Adjacency::replace}, {"add-remove", Adjacency::add_remove}});
+  event.level = choose<PrivacyLevel>(
+      "--level", level, {{"record", PrivacyLevel::record}, {"agent", PrivacyLevel::agent}});
+  const bool needs_records = event.sampler != Sampler::poisson || !rate;
+  require(records >= 1 || (!needs_records && records == 0), ErrorKind::usage,
+          "--m: expected at least 1 record, found ", records);
+  const auto size = static_cast<std::int64_t>(divisor());
+  require(size >= 1 && (size <= records || records == 0), ErrorKind::usage,
+          "--batch: expected 1 to m = ", records, ", found ", batch);
+  require(event.sampler != Sampler::full || size == records, ErrorKind::usage,
+          "--batch: a full batch has m = ", records, " records, found ", batch);
+  require(!rate || event.sampler == Sampler::poisson, ErrorKind::usage,
+          "--q is the rate of Poisson sampling; found it with --sampler ", sampler);
+  require(!rate || (*rate > 0 && *rate <= 1), ErrorKind::usage,
+          "--q: expected a number in (0, 1], found ", rate.value_or(0));
+  require(rounds >= 1, ErrorKind::usage, "--rounds: expected at least 1, found ", rounds);
+  require_positive("--clip", clip);
+  require(!sigma || (*sigma >= 0 && std::isfinite(*sigma)), ErrorKind::usage,
+          "--sigma: expected a number >= 0, found ", sigma.value_or(0));
+  event.records = static_cast<std::size_t>(records);
+  event.batch = divisor();
+  event.rate = rate;
+  event.noise_multiplier = noise_multiplier(sigma.value_or(0));
+  event.steps = static_cast<std::uint64_t>(rounds);
+  return event;
+}
+
+double MechanismOptions::noise_multiplier(double of_sigma) const {
+  return porter::noise_multiplier(of_sigma, divisor(), clip);
+}
+
+double MechanismOptions::sigma_of(double noise_multiplier) const {
+  return noise_multiplier * clip / static_cast<double>(divisor());
+}
+
+std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
+  if (sampler != "with-replacement" && sampler != "shuffle") return std::nullopt;
+  auto event = event_with(Sampler::fixed);
+  if (sampler == "with-replacement") {
+    // A record may be drawn b times, so that it decides the whole batch.
+    event.level = PrivacyLevel::agent;
+    return Refused{event,
+                   "sampling with replacement has no certified amplification, and a record may be "
+                   "drawn more than once in a batch"};
+  }
+  // Within a pass of at least floor(m / b) rounds a record is used at most once.
+  const std::uint64_t pass = event.records / event.batch;
+  if (event.level == PrivacyLevel::record) {
+    event.sampler = Sampler::full;
+    event.steps = (event.steps + pass - 1) / pass;
+  }
+  return Refused{event, fmt::format("shuffled passes have no certified amplification; a record is "
+                                    "used in {} rounds",
+                                    event.steps)};
+}
+
+nlohmann::ordered_json MechanismOptions::to_json() const {
+  nlohmann::ordered_json out = {{"sampler", sampler}, {"adjacency", adjacency}, {"level", level},
+                                {"m", records},       {"batch", divisor()},     {"clip", clip},
+                                {"rounds", rounds}};
+  if (rate) out["q"] = *rate;
+  if (sigma) out["sigma"] = *sigma, out["noise_multiplier"] = noise_multiplier(*sigma);
+  return out;
+}
+
+std::string MechanismOptions::to_text() const {
+  std::string text = fmt::format("sampler        {}, b = {}", sampler, divisor());
+  if (records > 0) text += fmt::format(" of m = {}", records);
+  if (rate) text += fmt::format(", q = {}", *rate);
+  text += fmt::format("\nneighbours     {}, {} level\n", adjacency, level);
+  if (sigma)
+    text += fmt::format("noise          sigma {:g} on the mean, clip {:g}: z = {:g}\n", *sigma,
+                        clip, noise_multiplier(*sigma));
+  return text + fmt::format("rounds         {}\n", rounds);
+}
+
+void DeltaOption::add_to(CLI::App& command) {
+  command.add_option("--delta", delta, "Probability with which the promise may fail")
+      ->capture_default_str()
+      ->type_name("DELTA");
+  command.add_flag("--allow-large-delta", allow_large, "Accept delta >= 1/m, as the paper has it");
+}
+
+std::vector<std::string> DeltaOption::check(std::int64_t records) const {
+  require(delta > 0 && delta < 1, ErrorKind::usage, "--delta: expected a number in (0, 1), found ",
+          delta);
+  if (records < 1) return {};
+  const double share = 1 / static_cast<double>(records);
+  require(delta < share || allow_large, ErrorKind::usage,
+          "--delta: expected less than 1/m = ", share, ", found ", delta,
+          ": that much allows to publish a record in full (--allow-large-delta overrides)");
+  if (delta <= share / 10) return {};
+  auto warning =
+      fmt::format("delta = {:g} is more than 1/(10 m) = {:g}: a weak promise", delta, share / 10);
+  std::cerr << "porter: warning: " << warning << '\n';
+  return {std::move(warning)};
+}
+
+std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }
+std::string rounded_down(double value, int digits) { return rounded(value, digits, -1); }
+
+nlohmann::ordered_json json_number(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nullptr;
+}
+
+}  // namespace porter::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "porter/privacy/accountant.hpp"
+
+namespace porter::cli {
+
+/// The mechanism as the options of porter privacy describe it. Values stay as they were typed
+/// until they are checked.
+struct MechanismOptions {
+  std::string sampler = "fixed", adjacency = "replace", level = "record";
+  std::int64_t records = 0, batch = 0, rounds = 0;
+  std::optional<double> rate, sigma;
+  double clip = 1;
+  bool json = false;
+
+  void add_to(CLI::App& command);
+  void add_sigma_to(CLI::App& command);
+
+  /// Checked. The noise multiplier is 0 where there is no sigma. Throws Error{usage} naming the
+  /// option.
+  PrivacyEvent event() const;
+  /// sigma b / tau and back.
+  double noise_multiplier(double of_sigma) const;
+  double sigma_of(double noise_multiplier) const;
+
+  /// Samplers without a certified amplification are not accounted for. For those, the event that
+  /// bounds them without amplification, and why; nothing for the others.
+  struct Refused {
+    PrivacyEvent unamplified;
+    std::string reason;
+  };
+  std::optional<Refused> refused() const;
+
+  /// The options as they were understood.
+  nlohmann::ordered_json to_json() const;
+  std::string to_text() const;
+
+ private:
+  PrivacyEvent event_with(Sampler kind) const;
+  std::size_t divisor() const;  // the configured b
+};
+
+/// delta, and what is said about values that are too large.
+struct DeltaOption {
+  double delta = 1e-5;
+  bool allow_large = false;
+
+  void add_to(CLI::App& command);
+  /// A delta of 1/m allows to publish one record in full. Throws Error{usage} for delta >= 1/m
+  /// unless allowed; returns warnings, which are printed to standard error as well.
+  std::vector<std::string> check(std::int64_t records) const;
+};
+
+/// With six digits, rounded away from a promise that does not hold.
+std::string rounded_up(double value, int digits = 6);
+std::string rounded_down(double value, int digits = 6);
+
+/// A number, or null where it is infinite.
+nlohmann::ordered_json json_number(double value);
+
+}  // namespace porter::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "porter/core/error.hpp"
+#include "privacy_commands.hpp"
+#include "privacy_options.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  MechanismOptions mechanism;
+  DeltaOption delta;
+  double epsilon = 1;
+};
+
+double calibrated(const Options& options, const PrivacyEvent& event) {
+  return options.mechanism.sigma_of(
+      calibrate_noise_multiplier(event, options.epsilon, options.delta.delta));
+}
+
+void run(Options options) {
+  auto& mechanism = options.mechanism;
+  const double delta = options.delta.delta;
+  const auto warnings = options.delta.check(mechanism.records);
+  if (const auto refused = mechanism.refused())
+    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
+         ". Without amplification: sigma = ", rounded_up(calibrated(options, refused->unamplified)),
+         " for epsilon = ", options.epsilon, " at delta = ", delta);
+  mechanism.sigma = calibrated(options, mechanism.event());
+  const auto interval = epsilon(mechanism.event(), delta);
+  if (!mechanism.json) {
+    std::cout << mechanism.to_text()
+              << fmt::format(
+                     "delta          {:g}\n"
+                     "epsilon        {}  (certified; asked for {:g})\n"
+                     "sigma          {}\n",
+                     delta, rounded_up(interval.upper), options.epsilon,
+                     rounded_up(*mechanism.sigma));
+    return;
+  }
+  nlohmann::ordered_json json = {{"sigma", *mechanism.sigma},
+                                 {"epsilon", interval.upper},
+                                 {"epsilon_lower", interval.lower},
+                                 {"epsilon_target", options.epsilon},
+                                 {"delta", delta},
+                                 {"method", interval.method}};
+  json.update(mechanism.to_json());
+  json["warnings"] = warnings;
+  std::cout << json.dump(2) << '\n';
+}
+
+}  // namespace
+
+void add_privacy_sigma(CLI::App& privacy) {
+  auto* command = privacy.add_subcommand("sigma", "the least noise that keeps an epsilon");
+  const auto options = std::make_shared<Options>();
+  options->mechanism.add_to(*command);
+  options->delta.add_to(*command);
+  command->add_option("--epsilon", options->epsilon, "Epsilon to keep")
+      ->required()
+      ->type_name("EPSILON");
+  command->footer(
+      "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above.\n"
+      "Example: porter privacy sigma --m 3256 --batch 32 --rounds 3256 --delta 1e-5 --epsilon 1");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace porter::cli
