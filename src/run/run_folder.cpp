@@ -80,22 +80,27 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
                graph_svg(experiment.network().graph, experiment.network().mixing));
   write_file(path_ / "metrics.csv", metrics_header());
   open_metrics();
-  open_ledgers(experiment, false, 0);
+  open_ledgers(experiment, 0);
 }
 
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
 void RunFolder::restore(Experiment& experiment) {
   if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
-  open_ledgers(experiment, true, experiment.releases());
+  // A checkpoint is written when all ledgers count the same, so none may hold fewer.
+  open_ledgers(experiment, experiment.releases());
   for (const auto& ledger : ledgers_) experiment.raise_releases(ledger.view().charges);
   keep_metrics(experiment.evaluations_done());
   open_metrics();
 }
 
 // The ledgers stand beside the checkpoint, not in it: restoring an older one never lowers epsilon.
-void RunFolder::open_ledgers(const Experiment& experiment, bool resume, std::uint64_t at_least) {
+// A run without a row of metrics has released nothing, so its ledgers may be new; later a missing
+// one is refused.
+void RunFolder::open_ledgers(const Experiment& experiment, std::uint64_t at_least) {
   if (!experiment.privacy().secure()) return;
+  const auto metrics = path_ / "metrics.csv";
+  const bool started = fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
   const auto& config = experiment.config();
   make_folder(path_ / "ledger");
   for (std::uint32_t agent = 0; agent < experiment.facts().agents; ++agent) {
@@ -110,16 +115,16 @@ void RunFolder::open_ledgers(const Experiment& experiment, bool resume, std::uin
                               .clip = parse_clip(config.algorithm.clip).tau,
                               .delta = config.privacy->delta,
                               .epsilon = config.privacy->epsilon};
-    ledgers_.push_back(resume ? Ledger::resume(file, header, at_least)
-                              : Ledger::create(file, header));
+    ledgers_.push_back(started || fs::exists(file) ? Ledger::resume(file, header, at_least)
+                                                   : Ledger::create(file, header));
   }
 }
 
-void RunFolder::charge(Experiment& experiment, std::uint32_t round) {
-  for (auto& ledger : ledgers_) {
-    const auto charges = ledger.charge(round);
-    experiment.raise_releases(charges - 1);  // the step itself counts this one
-  }
+void RunFolder::charge(const Experiment& experiment, std::uint32_t round) {
+  // A crash between two ledgers leaves one behind: it catches up, so that all count the same.
+  const auto target = experiment.releases() + 1;
+  for (auto& ledger : ledgers_)
+    while (ledger.view().charges < target) ledger.charge(round);
 }
 
 void RunFolder::open_metrics() {

@@ -108,7 +108,8 @@ void RunPrivacy::account() {
   if (!secure_) return;
   const double budget = config_.privacy->epsilon;
   const double distance = static_cast<double>(rounds) * secure_->statistical_distance();
-  require((1 + std::exp(budget)) * distance <= kDistanceShare * config_.privacy->delta,
+  require((1 + std::exp(std::min(budget, curve_->upper(rounds)))) * distance <=
+              kDistanceShare * config_.privacy->delta,
           ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
           " is too small for the precision of the secure noise over ", rounds, " rounds");
   std::uint64_t allowed = 0, refused = rounds + 1;  // the largest count within the budget

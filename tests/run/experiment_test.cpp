@@ -51,7 +51,7 @@ class ExperimentTest : public testing::Test {
 std::string model_bytes(Experiment& experiment) { return encode_npz(experiment.model()); }
 
 TEST_F(ExperimentTest, RoundZeroHoldsTheStart) {
-  Experiment experiment(config({"algorithm.start=zeros", "model.lambda=0"}));
+  Experiment experiment(config({"algorithm.start=zeros", "model.lambda=0", "privacy.sigma=0.05"}));
   std::vector<MetricsRow> rows;
   EXPECT_EQ(
       train(experiment, {.after_evaluation = [&](const MetricsRow& row) { rows.push_back(row); }}),

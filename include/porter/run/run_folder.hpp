@@ -31,7 +31,7 @@ class RunFolder {
   void write_checkpoint(Experiment& experiment);
   /// Secret noise: charges the round to every agent's ledger, on disk when this returns. Nothing
   /// otherwise.
-  void charge(Experiment& experiment, std::uint32_t round);
+  void charge(const Experiment& experiment, std::uint32_t round);
   /// summary.json always; model.npz and privacy.json unless the run diverged.
   void finish(const Experiment& experiment, TrainStatus status);
 
@@ -42,7 +42,7 @@ class RunFolder {
 
  private:
   void open_metrics();
-  void open_ledgers(const Experiment& experiment, bool resume, std::uint64_t at_least);
+  void open_ledgers(const Experiment& experiment, std::uint64_t at_least);
   void keep_metrics(std::size_t rows);
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
 

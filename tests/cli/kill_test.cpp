@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A private run killed at random moments and resumed each time: the ledger never forgets.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include "porter/core/rng.hpp"
+#include "porter/io/file.hpp"
+#include "porter/privacy/ledger.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+pid_t start(const fs::path& config, const fs::path& out, bool resume) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  if (!freopen("/dev/null", "w", stdout) || !freopen((out.string() + ".log").c_str(), "a", stderr))
+    _exit(9);
+  const char* binary = PORTER_BINARY_DIR "/porter";
+  if (resume)
+    execl(binary, "porter", "run", config.c_str(), "--out", out.c_str(), "--resume", nullptr);
+  else
+    execl(binary, "porter", "run", config.c_str(), "--out", out.c_str(), nullptr);
+  _exit(9);
+}
+
+// The last round that metrics.csv shows: by then its messages had been sent.
+std::uint64_t last_round(const fs::path& metrics) {
+  if (!fs::exists(metrics)) return 0;
+  std::istringstream in(read_file(metrics));
+  std::string line;
+  std::uint64_t round = 0;
+  while (std::getline(in, line) && !in.eof())
+    round = std::max<std::uint64_t>(round, std::strtoull(line.c_str(), nullptr, 10));
+  return round;
+}
+
+TEST(KilledRun, TheLedgerNeverForgetsWhatWasSent) {
+  const TempDir dir;
+  std::string train;
+  for (int i = 0; i < 40; ++i)
+    train +=
+        std::to_string(i % 7) + "," + std::to_string(i % 3) + "," + std::to_string(i % 2) + "\n";
+  write_file(dir / "train.csv", train);
+  write_file(
+      dir / "c.toml",
+      "[data]\ntrain = \"train.csv\"\n[network]\nagents = 2\ngraph = \"path\"\n[algorithm]\nrounds "
+      "= 20000\n"
+      "compressor = \"identity\"\n[privacy]\nnoise = \"secure\"\nsigma = 100\nepsilon = 1000\n"
+      "[run]\nevaluate = \"every:1\"\ncheckpoint = \"every:7\"\n");
+  const auto out = dir / "out";
+  RngStream rng(1, Draw::test, 0, 0);
+  std::uint64_t charges = 0;
+  for (int kill_number = 0; kill_number < 50; ++kill_number) {
+    const pid_t child = start(dir / "c.toml", out, fs::exists(out / "config.toml"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(rng.below(250)));
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << read_file(out.string() + ".log");
+    for (const char* agent : {"agent-0.ledger", "agent-1.ledger"}) {
+      const auto file = out / "ledger" / agent;
+      if (!fs::exists(file)) {
+        EXPECT_EQ(last_round(out / "metrics.csv"), 0U);
+        continue;
+      }
+      const auto view = read_ledger(file);
+      EXPECT_GE(view.charges, last_round(out / "metrics.csv"));
+      EXPECT_GE(view.charges + 1, charges);  // agents are charged one after the other
+      charges = std::max(charges, view.charges);
+    }
+  }
+  EXPECT_GT(charges, 50U) << "hardly a round was run between the kills";
+}
+
+}  // namespace
+}  // namespace porter
