@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "minimise.hpp"
 #include "porter/core/error.hpp"
@@ -10,6 +11,8 @@
 
 namespace porter {
 namespace {
+
+constexpr double kHuge = 1e300;
 
 // log of the largest (1 - exp(-x)) exp(-t x): the gain of the hockey stick over Chernoff's bound
 // (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop. 12).
@@ -53,7 +56,7 @@ std::optional<double> find_epsilon(const TiltedSum& sum, double delta) {
   const double inner = std::exp(-(sum.tilt + 1) * sum.step), outer = -std::expm1(-sum.step);
   const double allowed = std::log((delta - sum.infinite) / (1 + sum.slack)) - sum.log_scale;
   const auto bound_over_allowed = [&](double d, double e) {
-    return (d + sum.error) * std::exp(-sum.tilt * e - allowed);
+    return std::min(kHuge, (d + sum.error) * std::exp(-sum.tilt * e - allowed));
   };
   double d = 0, b = sum.masses.back(), above = 0;
   const auto top = static_cast<std::int64_t>(sum.masses.size()) - 1;
@@ -63,7 +66,8 @@ std::optional<double> find_epsilon(const TiltedSum& sum, double delta) {
     if (here > 1) {
       if (j == top) return std::nullopt;  // the window ends too low
       const double part = (here - 1) / (here - above);
-      return std::max(0.0, e + std::log1p(part * std::expm1(sum.step)));
+      const double above_e = std::log1p(part * std::expm1(sum.step));
+      return std::max(0.0, e + std::min(sum.step, above_e));
     }
     if (e <= 0) return 0.0;
     if (j == 0) return std::nullopt;  // the window begins too high
@@ -89,26 +93,31 @@ double delta_at(const TiltedSum& sum, std::int64_t k) {
 
 std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double delta) {
   if (total_variation(phases) <= delta) return 0.0;
-  const auto attempt = [&](double tilt) -> std::optional<std::optional<double>> {
-    const auto sum = tilted_sum(phases, tilt);
-    if (!sum) return std::optional<double>{};  // too fine
-    if (const auto found = find_epsilon(*sum, delta)) return found;
-    return std::nullopt;
-  };
-  if (needs_no_tilt(phases, delta))
-    if (const auto answer = attempt(0)) return *answer;
-  const double best = best_tilt(
-      phases, [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; });
-  // Where rare large losses decide, the best tilt of the bound may look past the answer.
-  for (const double factor : {1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 0.0, 3.0})
-    if (const auto answer = attempt(factor * best)) return *answer;
-  fail(ErrorKind::numeric, "no tilt of the privacy loss brackets delta ", delta);
+  // Where rare large losses decide, the best tilt of the bound may look past the answer or need a
+  // wide window: then try smaller ones.
+  std::vector<double> tilts = {0};
+  if (!needs_no_tilt(phases, delta)) {
+    const double best = best_tilt(
+        phases, [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; });
+    tilts = {best, 0.3 * best, 0.1 * best, 0.03 * best, 0.01 * best, 1e-3 * best, 1e-4 * best, 0};
+  }
+  bool too_fine = false;
+  for (const std::size_t most : {kMaxGridPoints / 8, kMaxGridPoints})
+    for (const double tilt : tilts) {
+      const auto sum = tilted_sum(phases, tilt, most);
+      if (!sum)
+        too_fine = true;
+      else if (const auto found = find_epsilon(*sum, delta))
+        return found;
+    }
+  require(too_fine, ErrorKind::numeric, "no tilt of the privacy loss brackets delta ", delta);
+  return std::nullopt;
 }
 
 std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon) {
   const double best =
       best_tilt(phases, [&](double t, double log_bound) { return log_bound - t * epsilon; });
-  const auto sum = tilted_sum(phases, best);
+  const auto sum = tilted_sum(phases, best, kMaxGridPoints);
   if (!sum) return std::nullopt;
   const double below = std::floor(epsilon / sum->step);
   const auto k = static_cast<std::int64_t>(below);

@@ -40,8 +40,11 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
   require(steps <= mechanism.steps, ErrorKind::usage, "steps: expected at most ", mechanism.steps,
           ", found ", steps);
   if (steps == 0) return 0;
-  if (losses.empty())
-    return gaussian_epsilon(delta, mechanism.mu * std::sqrt(static_cast<double>(steps)));
+  if (losses.empty()) {
+    auto shorter = mechanism;
+    shorter.steps = steps;
+    return gaussian_epsilon(delta, total_mu(std::span(&shorter, 1)));
+  }
   double largest = 0;
   for (const auto& loss : losses) {
     const LossPhase phase{loss, steps};

@@ -14,6 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // log(1 - q + q exp(t)).
 double log_mixture(double q, double t) {
+  if (q == 1) return t;
   if (t > 1) return t + std::log(q + (1 - q) * std::exp(-t));
   return std::log1p(q * std::expm1(t));
 }

@@ -124,14 +124,15 @@ double log_moment(std::span<const LossPhase> phases, double t) {
   return sum;
 }
 
-std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt) {
+std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt,
+                                    std::size_t most_points) {
   TiltedSum sum;
   sum.tilt = tilt;
   sum.log_scale = log_moment(phases, tilt);
   sum.step = phases.front().loss.step;
   const auto [low, high] = window(phases, tilt, sum.log_scale, sum.step);
   const double points = std::ceil((high - low) / sum.step) + 4;
-  if (!(points <= static_cast<double>(kMaxGridPoints))) return std::nullopt;
+  if (!(points <= static_cast<double>(most_points))) return std::nullopt;
   const std::size_t length = RealFft::good_length(static_cast<std::size_t>(points));
   sum.first = static_cast<std::int64_t>(std::floor(low / sum.step)) - 1;
 

@@ -36,7 +36,8 @@ struct TiltedSum {
   double infinite = 0;  ///< mass at infinite loss
 };
 
-/// Nothing when the window needs more than kMaxGridPoints.
-std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt);
+/// Nothing when the window needs more than `most_points`.
+std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt,
+                                    std::size_t most_points);
 
 }  // namespace porter

@@ -29,10 +29,10 @@ struct PrivacyEvent {
   Sampler sampler = Sampler::fixed;
   Adjacency adjacency = Adjacency::replace;
   PrivacyLevel level = PrivacyLevel::record;
-  std::size_t records = 0;      ///< m; Poisson needs it only for the agent level or without a rate
-  std::size_t batch = 0;        ///< b; for full batches m is taken
-  std::optional<double> rate;   ///< q of Poisson sampling; b / m unless given
-  double noise_multiplier = 0;  ///< z = sigma b / tau; 0 is no noise: epsilon is infinite
+  std::size_t records = 0;  ///< m; Poisson needs it only for the agent level or without a rate
+  std::size_t batch = 0;    ///< b; for full batches m is taken
+  std::optional<double> rate = {};  ///< q of Poisson sampling; b / m unless given
+  double noise_multiplier = 0;      ///< z = sigma b / tau; 0 is no noise: epsilon is infinite
   std::uint64_t steps = 1;
 };
 
