@@ -70,16 +70,21 @@ Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction
   while (!value && refinement > kCoarsest) value = at(--refinement);
   require(value.has_value(), ErrorKind::numeric,
           "the privacy loss needs too many grid points: too many steps for this noise");
-  double change = *value;  // a coarse grid says nothing about the distance to the truth
+  std::optional<double> change;
   while (refinement < kFinest) {
     const auto finer = at(refinement + 1);
     if (!finer) break;
+    change = std::abs(*value - *finer);
+    if (*finer > *value) break;  // its own rounding costs more than it gains
     ++refinement;
-    change = *value - *finer;
     value = finer;
-    if (change <= kEnough * *value) break;
+    if (*change <= kEnough * *value) break;
   }
-  return {*value, change, refinement};
+  if (!change) {
+    const auto coarser = at(refinement - 1);
+    change = coarser ? *coarser - *value : *value;
+  }
+  return {*value, *change, refinement};
 }
 
 }  // namespace porter

@@ -16,8 +16,8 @@ struct LossPhase {
   std::uint64_t steps = 0;
 };
 
-/// Past this many grid points a composition is refused: about a second and 100 MB.
-inline constexpr std::size_t kMaxGridPoints = std::size_t{1} << 21;
+/// Past this many grid points a composition is refused: half a second and 100 MB.
+inline constexpr std::size_t kMaxGridPoints = std::size_t{1} << 20;
 
 /// An upper bound on the smallest epsilon >= 0 with
 ///   delta(epsilon) = E[(1 - exp(epsilon - S))_+] <= delta,   S the sum of all losses,

@@ -34,7 +34,7 @@ TEST(Compose, NeverFallsBelowTheGaussianTruthAndStaysClose) {
         EXPECT_GE(*found, truth);
         // Cells add (h/s)^2 / 6 = 2.9e-4 to the variance; those of large losses, 20^2 / 2 in one
         // step, are coarser. Where epsilon is small beside mu, mu counts.
-        EXPECT_LE(*found, truth + 2e-3 * std::max(truth, total));
+        EXPECT_LE(*found, truth + 3e-3 * std::max(truth, total));
       }
 }
 
