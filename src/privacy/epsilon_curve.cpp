@@ -11,6 +11,7 @@
 namespace porter {
 
 struct EpsilonCurve::State {
+  PrivacyEvent event;
   Mechanism mechanism;
   double delta;
   std::vector<StepLoss> losses;  // one per direction; none when the answer is analytic
@@ -19,7 +20,7 @@ struct EpsilonCurve::State {
 EpsilonCurve::EpsilonCurve(const PrivacyEvent& event, double delta) {
   check_delta(delta);
   const auto mechanisms = checked_mechanisms(std::span(&event, 1));
-  State state{mechanisms.empty() ? Mechanism{} : mechanisms.front(), delta, {}};
+  State state{event, mechanisms.empty() ? Mechanism{} : mechanisms.front(), delta, {}};
   if (!without_noise(mechanisms) && !all_gaussian(mechanisms)) {
     const auto directions = certified_directions(mechanisms);
     const double tail = tail_for(mechanisms, delta);
@@ -36,7 +37,7 @@ EpsilonCurve::EpsilonCurve(EpsilonCurve&&) noexcept = default;
 EpsilonCurve& EpsilonCurve::operator=(EpsilonCurve&&) noexcept = default;
 
 double EpsilonCurve::upper(std::uint64_t steps) const {
-  const auto& [mechanism, delta, losses] = *state_;
+  const auto& [event, mechanism, delta, losses] = *state_;
   require(steps <= mechanism.steps, ErrorKind::usage, "steps: expected at most ", mechanism.steps,
           ", found ", steps);
   if (steps == 0) return 0;
@@ -49,8 +50,11 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
   for (const auto& loss : losses) {
     const LossPhase phase{loss, steps};
     const auto value = composed_epsilon(std::span(&phase, 1), delta);
-    require(value.has_value(), ErrorKind::numeric, "no epsilon for ", steps, " of ",
-            mechanism.steps, " steps on the grid that fitted all of them");
+    if (!value) {  // with next to no noise the grid that fits all steps may not fit few
+      PrivacyEvent few = event;
+      few.steps = steps;
+      return epsilon(few, delta).upper;
+    }
     largest = std::max(largest, *value);
   }
   return largest;
