@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
 
 namespace porter::cli {
@@ -15,6 +16,23 @@ struct Options {
   std::string file;
   bool json = false;
 };
+
+// The ledger does not know the dimension, so the most that the secure noise's grid may cost is
+// charged: 1e-3 of the sensitivity, 2.4e-6 of sigma, and a millionth of delta.
+constexpr double kGridCost = 1.1e-3, kDistanceShare = 1e-6;
+
+EpsilonInterval spent(const LedgerView& view) {
+  const auto& header = view.header;
+  std::vector<PrivacyEvent> events;
+  for (const auto& phase : view.phases) {
+    const BatchSampler sampler(header.sampler == "poisson" ? Sampler::poisson : Sampler::fixed,
+                               header.records, phase.batch);
+    events.push_back(
+        sampler.event(header.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove,
+                      phase.noise_stddev / (1 + kGridCost), header.clip, phase.charges));
+  }
+  return epsilon(events, header.delta * (1 - kDistanceShare));
+}
 
 std::string as_json(const Options& options, const LedgerView& view) {
   const auto& header = view.header;
@@ -31,6 +49,7 @@ std::string as_json(const Options& options, const LedgerView& view) {
       {"clip", header.clip},
       {"delta", header.delta},
       {"budget_epsilon", header.epsilon},
+      {"spent_epsilon", spent(view).upper},
       {"charges", view.charges},
       {"torn", view.torn},
       {"torn_tail", view.torn_tail},
@@ -62,6 +81,7 @@ std::string as_text(const Options& options, const LedgerView& view) {
                             header.sampler, header.batch, header.records, header.adjacency,
                             header.noise_stddev, header.clip));
   line("budget", fmt::format("epsilon {} at delta {}", header.epsilon, header.delta));
+  line("spent", fmt::format("epsilon {:.6g}, certified", spent(view).upper));
   line("charges", charges_text(view));
   if (view.charges > view.torn) line("last round", std::to_string(view.last_round));
   if (view.phases.size() > 1)
