@@ -20,9 +20,9 @@ constexpr std::array kBothWays = {Direction::forward, Direction::reverse};
 using Kind = Mechanism::Kind;
 using Mechanisms = std::vector<Mechanism>;
 
-// The change of the last halving is at least what is left to the truth when the error falls at
-// least like h; it falls like h^2.
-double from_below(const Refined& refined) { return std::max(0.0, refined.value - refined.change); }
+double from_below(const Refined& refined) {
+  return std::max(0.0, refined.value - refined.uncertainty);
+}
 
 // The data sets behind a sampler's lower bound: x = +tau u, x' = -tau u, and all other records
 // -tau u (fixed size) or 0 (Poisson). Full batches leak the same with either; the two do not mix,

@@ -31,11 +31,12 @@ std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
                               std::span<const Direction> directions, const GridSpec& grid,
                               const Quantity& quantity);
 
-/// A value from above, on a grid that was refined until it moved by less than 5e-4 relative.
+/// A value from above, on a grid that was refined until it moved by less than 5e-4 relative, or
+/// as far as grids go.
 struct Refined {
   double value = 0;
-  double change = 0;   ///< by which the last halving lowered it
-  int refinement = 0;  ///< of the grid that gave it
+  double uncertainty = 0;  ///< at most this far above the limit, as far as grids tell
+  int refinement = 0;      ///< of the grid that gave it
 };
 Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction> directions,
                 double tail, const Quantity& quantity);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kHuge = 1e300;
 
 // Of delta, for errors that are counted in it.
-constexpr double kNegligible = 1e-4;
+constexpr double kNegligible = 1e-4, kSmall = 1e-3;
 
 // log of the largest (1 - exp(-x)) exp(-t x): the gain of the hockey stick over Chernoff's bound
 // (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop. 12).
@@ -35,6 +35,21 @@ bool needs_no_tilt(std::span<const LossPhase> phases, double delta) {
   double error = 1e-10;
   for (const auto& phase : phases) error += 3e-13 * static_cast<double>(phase.steps);
   return error <= kNegligible * delta;
+}
+
+// Where rare large losses decide, the best tilt of the bound may look past the answer or need a
+// wide window; smaller ones are tried then. Each answer is an upper bound, so the order decides
+// nothing but time. Left out are those at which the error of the window alone is too large, even at
+// the epsilon of the bound.
+std::vector<double> useful_tilts(std::span<const LossPhase> phases, double delta) {
+  const auto bound = [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; };
+  double tilt = best_tilt(phases, bound);
+  const double epsilon = bound(tilt, log_moment(phases, tilt) + hockey_stick_gain(tilt));
+  std::vector<double> tilts;
+  for (int i = 0; i < 12; ++i, tilt /= 2)
+    if (kOutside * std::exp(log_moment(phases, tilt) - tilt * epsilon) <= kSmall * delta)
+      tilts.push_back(tilt);
+  return tilts;
 }
 
 // The sum of the steps' delta(0): at least that of all together.
@@ -100,15 +115,8 @@ double delta_at(const TiltedSum& sum, std::int64_t k) {
 
 std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double delta) {
   if (total_variation(phases) <= delta) return 0.0;
-  // Where rare large losses decide, the best tilt of the bound may look past the answer or need a
-  // wide window: then try smaller ones, small windows first. Each answer is an upper bound.
-  std::vector<double> tilts = {0};
-  if (!needs_no_tilt(phases, delta)) {
-    double tilt = best_tilt(
-        phases, [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; });
-    for (int i = 0; i < 12; ++i, tilt /= 2) tilts.insert(tilts.end() - 1, tilt);
-  }
-  std::optional<double> best;
+  const auto tilts = needs_no_tilt(phases, delta) ? std::vector{0.0} : useful_tilts(phases, delta);
+  std::optional<Found> best;
   bool too_fine = false;
   for (const std::size_t most : {kMaxGridPoints / 4, kMaxGridPoints})
     for (const double tilt : tilts) {
@@ -116,12 +124,16 @@ std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double
       too_fine = too_fine || !sum;
       const auto found = sum ? find_epsilon(*sum, delta) : std::nullopt;
       if (!found) continue;
-      best = std::min(best.value_or(found->epsilon), found->epsilon);
-      if (found->error_share <= kNegligible) return best;
+      if (found->error_share <= kNegligible) return found->epsilon;
+      if (!best || found->epsilon < best->epsilon) best = found;
     }
-  require(best || too_fine, ErrorKind::numeric, "no tilt of the privacy loss brackets delta ",
+  // On a coarser grid the window of a better tilt fits.
+  if (too_fine && !(best && best->error_share <= kSmall)) return std::nullopt;
+  if (!best)
+    if (const auto sum = tilted_sum(phases, 0, kMaxGridPoints)) best = find_epsilon(*sum, delta);
+  require(best.has_value(), ErrorKind::numeric, "no tilt of the privacy loss brackets delta ",
           delta);
-  return best;
+  return best->epsilon;
 }
 
 std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon) {

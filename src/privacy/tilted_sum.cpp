@@ -14,9 +14,6 @@ namespace {
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
-// Of r, at either end of the window.
-constexpr double kOutside = 1e-10;
-
 // The masses of a single step come from differences of erfc over cells that hold at least some
 // 1e-3 of what is near: good to about 1e-13 relative.
 constexpr double kMassError = 1e-13;

@@ -13,13 +13,16 @@ namespace porter {
 /// K(t) = sum_i T_i log E[exp(t L_i); L_i finite].
 double log_moment(std::span<const LossPhase> phases, double t);
 
+/// What may lie outside of the window, of the tilted distribution, at either end.
+inline constexpr double kOutside = 1e-10;
+
 /// The distribution of the sum S of all losses, tilted: r(s) = Pr[S = s] exp(t s - K(t)).
 ///
 /// Why tilt: with t near the saddle point the masses that decide delta are the large ones of r,
 /// so the absolute error of the transform, about T units of rounding, becomes a relative error of
 /// delta, however small delta is.
 ///
-/// The transform makes the sum periodic. By Chernoff's bound at most 1e-10 of r lies above the
+/// The transform makes the sum periodic. By Chernoff's bound at most kOutside of r lies above the
 /// window and as much below it; what wraps upwards only raises delta, what wraps downwards is
 /// counted in `error`.
 struct TiltedSum {
