@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "minimise.hpp"
-#include "porter/core/error.hpp"
 #include "tilted_sum.hpp"
 
 namespace porter {
@@ -17,15 +16,11 @@ constexpr double kHuge = 1e300;
 // Of delta, for errors that are counted in it.
 constexpr double kNegligible = 1e-4, kSmall = 1e-3;
 
-// log of the largest (1 - exp(-x)) exp(-t x): the gain of the hockey stick over Chernoff's bound
-// (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop. 12).
-double hockey_stick_gain(double t) { return t * std::log(t) - (1 + t) * std::log1p(t); }
-
 template <class Function>
 double best_tilt(std::span<const LossPhase> phases, const Function& objective) {
   const double step = phases.front().loss.step;
   return minimise_on_log_scale(
-      [&](double t) { return objective(t, log_moment(phases, t) + hockey_stick_gain(t)); },
+      [&](double t) { return objective(t, log_moment(phases, t) + log_largest_weight(t)); },
       1e-9 / step, 30 / step);
 }
 
@@ -37,18 +32,29 @@ bool needs_no_tilt(std::span<const LossPhase> phases, double delta) {
   return error <= kNegligible * delta;
 }
 
+// The epsilon of Chernoff's bound at the best tilt: valid, and some per cent too large.
+struct Bound {
+  double tilt, epsilon;
+};
+Bound chernoff(std::span<const LossPhase> phases, double delta) {
+  for (const auto& [loss, steps] : phases) delta -= static_cast<double>(steps) * loss.infinite;
+  const auto at = [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; };
+  const double tilt = best_tilt(phases, at);
+  return {tilt, std::max(0.0, at(tilt, log_moment(phases, tilt) + log_largest_weight(tilt)))};
+}
+
 // Where rare large losses decide, the best tilt of the bound may look past the answer or need a
 // wide window; smaller ones are tried then. Each answer is an upper bound, so the order decides
 // nothing but time. Left out are those at which the error of the window alone is too large, even at
 // the epsilon of the bound.
 std::vector<double> useful_tilts(std::span<const LossPhase> phases, double delta) {
-  const auto bound = [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; };
-  double tilt = best_tilt(phases, bound);
-  const double epsilon = bound(tilt, log_moment(phases, tilt) + hockey_stick_gain(tilt));
+  auto [tilt, epsilon] = chernoff(phases, delta);
   std::vector<double> tilts;
-  for (int i = 0; i < 12; ++i, tilt /= 2)
-    if (kOutside * std::exp(log_moment(phases, tilt) - tilt * epsilon) <= kSmall * delta)
-      tilts.push_back(tilt);
+  for (int i = 0; i < 12; ++i, tilt /= 2) {
+    const double log_share =
+        log_moment(phases, tilt) - tilt * epsilon + log_largest_weight(tilt) - std::log(delta);
+    if (kOutside * std::exp(log_share) <= kSmall) tilts.push_back(tilt);
+  }
   return tilts;
 }
 
@@ -129,11 +135,8 @@ std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double
     }
   // On a coarser grid the window of a better tilt fits.
   if (too_fine && !(best && best->error_share <= kSmall)) return std::nullopt;
-  if (!best)
-    if (const auto sum = tilted_sum(phases, 0, kMaxGridPoints)) best = find_epsilon(*sum, delta);
-  require(best.has_value(), ErrorKind::numeric, "no tilt of the privacy loss brackets delta ",
-          delta);
-  return best->epsilon;
+  const double bound = chernoff(phases, delta).epsilon;
+  return best ? std::min(best->epsilon, bound) : bound;
 }
 
 std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon) {

@@ -121,6 +121,10 @@ double log_moment(std::span<const LossPhase> phases, double t) {
   return sum;
 }
 
+double log_largest_weight(double t) {
+  return t == 0 ? 0 : t * std::log(t) - (1 + t) * std::log1p(t);
+}
+
 std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double tilt,
                                     std::size_t most_points) {
   TiltedSum sum;
@@ -144,7 +148,7 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
   // Parseval: the inverse divides 2-norms by sqrt(length). Cauchy-Schwarz: so much of it counts.
   sum.error = weight_norm(tilt, sum.step, length) * spectrum.error /
                   std::sqrt(static_cast<double>(length)) +
-              kOutside;
+              kOutside * std::exp(log_largest_weight(tilt));
   double steps = 0;
   for (const auto& phase : phases) {
     steps += static_cast<double>(phase.steps);

@@ -13,6 +13,11 @@ namespace porter {
 /// K(t) = sum_i T_i log E[exp(t L_i); L_i finite].
 double log_moment(std::span<const LossPhase> phases, double t);
 
+/// log of the largest (1 - exp(-x)) exp(-t x), x >= 0: the gain of the hockey stick over Chernoff's
+/// bound (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop.
+/// 12).
+double log_largest_weight(double t);
+
 /// What may lie outside of the window, of the tilted distribution, at either end.
 inline constexpr double kOutside = 1e-10;
 

@@ -189,6 +189,13 @@ TEST(Accountant, SurvivesExtremeNoise) {
     }
 }
 
+TEST(Accountant, ResolvesTinyLosses) {
+  // All losses are far below the error of the window, which counts by their size.
+  const auto interval = epsilon(poisson(3.4e-6, 42, 3, Adjacency::replace), 5.5e-12);
+  EXPECT_GT(interval.lower, 0);
+  EXPECT_LT(interval.upper, 1e-5);
+}
+
 TEST(Accountant, RefusesWhatMakesNoSense) {
   const double nan = std::nan("");
   const auto good = fixed(10, 1, 1, 5);
