@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/privacy/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "plan_noise.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/thread_pool.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint64_t kMostRounds = 10'000'000;
+constexpr std::size_t kMostBatches = 8;
+constexpr double kSlack = 1.05;  // a floor this much above the least is as good
+constexpr double kFarTooManyRounds = 1e6;
+
+void check(const PlanRequest& request) {
+  const auto positive = [](const char* name, double value) {
+    require(value > 0 && std::isfinite(value), ErrorKind::usage, name,
+            ": expected a positive number, found ", value);
+  };
+  require(request.records >= 1, ErrorKind::usage, "records m: expected at least 1, found 0");
+  require(request.agents >= 1, ErrorKind::usage, "agents n: expected at least 1, found 0");
+  require(request.dim >= 1, ErrorKind::usage, "dimension d: expected at least 1, found 0");
+  require(request.alpha >= 0 && request.alpha < 1, ErrorKind::usage,
+          "alpha: expected a number in [0, 1), found ", request.alpha);
+  require(request.rho > 0 && request.rho <= 1, ErrorKind::usage,
+          "rho: expected a number in (0, 1], found ", request.rho);
+  positive("epsilon", request.epsilon);
+  require(request.delta > 0 && request.delta < 1, ErrorKind::usage,
+          "delta: expected a number in (0, 1), found ", request.delta);
+  positive("clip", request.clip);
+  if (request.bytes_per_vector) positive("bytes of a vector", *request.bytes_per_vector);
+  const double share = 1 / static_cast<double>(request.records);
+  require(request.delta < share || request.allow_large_delta, ErrorKind::usage,
+          "delta: expected less than 1/m = ", share, ", found ", request.delta,
+          ": that is hopeless, it allows to publish a record in full");
+  require(!request.batch || (*request.batch >= 1 && *request.batch <= request.records),
+          ErrorKind::usage, "batch: expected 1 to m = ", request.records, ", found ",
+          request.batch.value_or(0));
+  require(!request.rounds || (*request.rounds >= 1 && *request.rounds <= kMostRounds),
+          ErrorKind::usage, "rounds: expected 1 to ", kMostRounds, ", found ",
+          request.rounds.value_or(0));
+  require(request.sampler != Sampler::full ||
+              request.batch.value_or(request.records) == request.records,
+          ErrorKind::usage, "batch: a full batch has m = ", request.records, " records, found ",
+          request.batch.value_or(0));
+}
+
+template <class Value>
+void insert_sorted(std::vector<Value>& values, Value value) {
+  const auto at = std::lower_bound(values.begin(), values.end(), value);
+  if (at == values.end() || *at != value) values.insert(at, value);
+}
+
+// Powers of two, evenly thinned where there are many, and m.
+std::vector<std::size_t> batches_for(const PlanRequest& request) {
+  if (request.sampler == Sampler::full) return {request.records};
+  int octaves = 0;
+  while ((request.records >> octaves) > 1) ++octaves;
+  const int stride = octaves / static_cast<int>(kMostBatches - 1) + 1;
+  std::vector<std::size_t> batches;
+  for (int k = 0; k <= octaves; k += stride) batches.push_back(std::size_t{1} << k);
+  insert_sorted(batches, request.records);
+  if (request.batch) insert_sorted(batches, *request.batch);
+  return batches;
+}
+
+std::vector<std::uint64_t> rounds_for(const PlanRequest& request, double gossip_rounds) {
+  std::vector<std::uint64_t> rounds = {30, 100, 300, 1000, 3000, 10'000, 30'000, 100'000};
+  if (request.rounds)
+    insert_sorted(rounds, *request.rounds);
+  else if (gossip_rounds > 1e5 && gossip_rounds <= kFarTooManyRounds)
+    rounds.push_back(static_cast<std::uint64_t>(std::ceil(gossip_rounds)));
+  return rounds;
+}
+
+PrivacyEvent event_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds) {
+  PrivacyEvent event;
+  event.sampler = request.sampler;
+  event.adjacency = request.adjacency;
+  event.records = request.records;
+  event.batch = batch;
+  event.steps = rounds;
+  return event;
+}
+
+PlanCell cell_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds, double z) {
+  PlanCell cell{.batch = batch, .rounds = rounds, .bytes = {}};
+  cell.sigma = z * request.clip / static_cast<double>(batch);
+  cell.noise_to_signal =
+      cell.sigma / request.clip *
+      std::sqrt(static_cast<double>(request.dim) / static_cast<double>(request.agents));
+  cell.floor = predicted_floor(request, batch, rounds, cell.noise_to_signal);
+  if (request.bytes_per_vector)
+    cell.bytes = 2 * *request.bytes_per_vector * static_cast<double>(rounds);
+  return cell;
+}
+
+// The rows are independent; within a row each answer bounds the next one from below.
+void fill_cells(const PlanRequest& request, Plan& plan, const PlanProgress& progress,
+                std::size_t threads) {
+  const std::size_t columns = plan.rounds.size();
+  plan.cells.resize(plan.batches.size() * columns);
+  std::mutex mutex;
+  std::size_t done = 0;
+  ThreadPool pool(threads);
+  pool.parallel_for(plan.batches.size(), [&](std::size_t row) {
+    double z = 0;
+    for (std::size_t column = 0; column < columns; ++column) {
+      const auto event = event_of(request, plan.batches[row], plan.rounds[column]);
+      z = quick_noise_multiplier(event, request.epsilon, request.delta, z);
+      plan.cells[row * columns + column] = cell_of(request, event.batch, event.steps, z);
+      const std::lock_guard lock(mutex);
+      if (progress) progress(++done, plan.cells.size());
+    }
+  });
+}
+
+PlanCell recommend(const PlanRequest& request, const Plan& plan) {
+  std::vector<PlanCell> candidates;
+  for (const auto& cell : plan.cells)
+    if (cell.batch == request.batch.value_or(cell.batch) &&
+        cell.rounds == request.rounds.value_or(cell.rounds))
+      candidates.push_back(cell);
+  const auto& best = candidates[recommended_index(candidates, plan.gossip_rounds)];
+  const auto event = event_of(request, best.batch, best.rounds);
+  return cell_of(request, best.batch, best.rounds,
+                 calibrate_noise_multiplier(event, request.epsilon, request.delta));
+}
+
+void judge(const PlanRequest& request, Plan& plan) {
+  const double m = static_cast<double>(request.records);
+  if (request.delta >= 1 / m)
+    plan.hopeless.push_back(concat("delta = ", request.delta, " is not below 1/m = ", 1 / m,
+                                   ": a mechanism may publish a record in full and keep it"));
+  if (plan.orders.phi >= 1)
+    plan.hopeless.push_back(concat(
+        "phi_m = ", plan.orders.phi,
+        " is not below 1: the paper's theorems allow less than one round (T = phi_m^-2); more "
+        "records, fewer parameters or a larger epsilon are needed"));
+  const auto least = std::min_element(
+      plan.cells.begin(), plan.cells.end(),
+      [](const auto& a, const auto& b) { return a.noise_to_signal < b.noise_to_signal; });
+  if (least->noise_to_signal > 1)
+    plan.hopeless.push_back(
+        concat("the noise is above the signal everywhere: noise-to-signal is at least ",
+               least->noise_to_signal, ", at b = ", least->batch, ", T = ", least->rounds));
+
+  if (request.delta > 0.1 / m && request.delta < 1 / m)
+    plan.notes.push_back(concat("delta = ", request.delta, " is more than 1/(10 m) = ", 0.1 / m,
+                                ": a weak promise"));
+  if (plan.orders.bound >= 1)
+    plan.notes.push_back(concat("the order of Theorem 2's bound is ", plan.orders.bound,
+                                ", not below 1: it says nothing about this setting"));
+  if (plan.recommended.floor >= 1)
+    plan.notes.push_back(concat("the predicted floor of the recommendation is ",
+                                plan.recommended.floor,
+                                " tau^2, not below tau^2: expect little or no progress"));
+  if (static_cast<double>(plan.recommended.rounds) < plan.gossip_rounds)
+    plan.notes.push_back(concat("gossip needs about 1/((1-alpha)^2 rho) = ", plan.gossip_rounds,
+                                " rounds, more than the recommended ", plan.recommended.rounds,
+                                ": the agents will not agree; a better connected graph or a "
+                                "compressor with a larger rho helps"));
+}
+
+}  // namespace
+
+double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint64_t rounds,
+                       double noise_to_signal) {
+  const double b = static_cast<double>(batch), steps = static_cast<double>(rounds);
+  const double sampling =
+      (1 - b / static_cast<double>(request.records)) / (static_cast<double>(request.agents) * b);
+  const double variance = noise_to_signal * noise_to_signal + sampling;
+  return 2 / steps + 2 * std::sqrt(2 * variance / steps);
+}
+
+std::size_t recommended_index(const std::vector<PlanCell>& cells, double least_rounds) {
+  std::uint64_t most = 0;
+  for (const auto& cell : cells) most = std::max(most, cell.rounds);
+  const double bound = std::min(least_rounds, static_cast<double>(most));
+  const auto allowed = [&](const PlanCell& cell) {
+    return static_cast<double>(cell.rounds) >= bound;
+  };
+  std::optional<double> least;
+  for (const auto& cell : cells)
+    if (allowed(cell)) least = least ? std::min(*least, cell.floor) : cell.floor;
+  require(least.has_value(), ErrorKind::usage, "no cell to recommend");
+  std::optional<std::size_t> best;
+  const auto key = [&](std::size_t i) { return std::pair(cells[i].rounds, cells[i].batch); };
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (allowed(cells[i]) && cells[i].floor <= kSlack * *least && (!best || key(i) < key(*best)))
+      best = i;
+  return *best;
+}
+
+Plan make_plan(const PlanRequest& request, const PlanProgress& progress, std::size_t threads) {
+  check(request);
+  Plan plan;
+  plan.orders = theorem_orders(request);
+  plan.gossip_rounds = 1 / (std::pow(1 - request.alpha, 2) * request.rho);
+  plan.batches = batches_for(request);
+  plan.rounds = rounds_for(request, plan.gossip_rounds);
+  fill_cells(request, plan, progress, threads);
+  plan.recommended = recommend(request, plan);
+  judge(request, plan);
+  return plan;
+}
+
+}  // namespace porter
