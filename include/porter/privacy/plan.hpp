@@ -92,7 +92,7 @@ double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint6
                        double noise_to_signal);
 
 /// The rule of the recommendation. Of the cells with at least `least_rounds`, or of those with the
-/// most rounds if there is none: those whose floor is at most 5 % above the least, of these the
+/// most rounds if there is none: those whose floor is at most 25 % above the least, of these the
 /// fewest rounds, then the smallest batch. Returns the index.
 std::size_t recommended_index(const std::vector<PlanCell>& cells, double least_rounds);
 
