@@ -35,9 +35,10 @@ void check(const PlanRequest& request) {
   positive("clip", request.clip);
   if (request.bytes_per_vector) positive("bytes of a vector", *request.bytes_per_vector);
   const double share = 1 / static_cast<double>(request.records);
-  require(request.delta < share || request.allow_large_delta, ErrorKind::usage,
-          "delta: expected less than 1/m = ", share, ", found ", request.delta,
-          ": that is hopeless, it allows to publish a record in full");
+  require(
+      request.delta < share || request.allow_large_delta, ErrorKind::usage,
+      "delta: expected less than 1/m = ", share, ", found ", request.delta,
+      ": that is hopeless, it allows to publish a record in full (allow-large-delta overrides)");
   require(!request.batch || (*request.batch >= 1 && *request.batch <= request.records),
           ErrorKind::usage, "batch: expected 1 to m = ", request.records, ", found ",
           request.batch.value_or(0));

@@ -14,6 +14,7 @@ void add_privacy_command(CLI::App& app) {
   add_privacy_delta(*privacy);
   add_privacy_sigma(*privacy);
   add_privacy_table(*privacy);
+  add_privacy_plan(*privacy);
   add_privacy_ledger(*privacy);
 }
 

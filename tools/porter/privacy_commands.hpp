@@ -10,5 +10,6 @@ void add_privacy_epsilon(CLI::App& privacy);
 void add_privacy_delta(CLI::App& privacy);
 void add_privacy_sigma(CLI::App& privacy);
 void add_privacy_table(CLI::App& privacy);
+void add_privacy_plan(CLI::App& privacy);
 
 }  // namespace porter::cli

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "porter/compress/compressor.hpp"
+#include "porter/core/error.hpp"
+#include "porter/graph/mixing.hpp"
+#include "privacy_commands.hpp"
+#include "privacy_plan_text.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::int64_t records = 0, agents = 0, dim = 0;
+  std::optional<std::int64_t> rounds, batch;
+  double epsilon = 0, delta = 0, clip = 1;
+  std::optional<double> alpha, rho;
+  std::string graph, mixing = "fdla", compressor;
+  std::uint64_t seed = 1;
+  std::string sampler = "fixed", adjacency = "replace";
+  bool allow_large_delta = false, json = false;
+};
+
+std::size_t at_least_one(std::string_view option, std::int64_t value) {
+  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
+  return static_cast<std::size_t>(value);
+}
+
+Adjacency adjacency_of(const Options& options) {
+  const bool replace = options.adjacency == "replace";
+  require(replace || options.adjacency == "add-remove", ErrorKind::usage,
+          "--adjacency: expected replace or add-remove, found \"", options.adjacency, "\"");
+  return replace ? Adjacency::replace : Adjacency::add_remove;
+}
+
+// With batches of one record every round may use it, whatever the order.
+[[noreturn]] void refuse_sampler(const Options& options) {
+  PrivacyEvent event;
+  event.sampler = Sampler::full;
+  event.adjacency = adjacency_of(options);
+  event.records = event.batch = 1;
+  event.steps = at_least_one("--rounds", options.rounds.value_or(1000));
+  fail(ErrorKind::usage, "--sampler ", options.sampler,
+       ": no certified amplification. Without amplification: sigma = ",
+       options.clip * calibrate_noise_multiplier(event, options.epsilon, options.delta),
+       " for b = 1, T = ", event.steps, "; expected fixed, poisson or full");
+}
+
+Sampler sampler_of(const Options& options) {
+  if (options.sampler == "with-replacement" || options.sampler == "shuffle")
+    refuse_sampler(options);
+  if (options.sampler == "fixed") return Sampler::fixed;
+  if (options.sampler == "poisson") return Sampler::poisson;
+  require(options.sampler == "full", ErrorKind::usage,
+          "--sampler: expected fixed, poisson or full, found \"", options.sampler, "\"");
+  return Sampler::full;
+}
+
+PlanRequest request_of(const Options& options) {
+  PlanRequest request;
+  request.records = at_least_one("--m", options.records);
+  request.agents = at_least_one("--agents", options.agents);
+  request.dim = at_least_one("--dim", options.dim);
+  request.epsilon = options.epsilon;
+  request.delta = options.delta;
+  request.clip = options.clip;
+  request.allow_large_delta = options.allow_large_delta;
+  if (options.batch) request.batch = at_least_one("--batch", *options.batch);
+  if (options.rounds) request.rounds = at_least_one("--rounds", *options.rounds);
+  request.sampler = sampler_of(options);
+  request.adjacency = adjacency_of(options);
+  require(options.sampler != "fixed" || options.adjacency == "replace", ErrorKind::usage,
+          "--sampler fixed has no certified amplification for add-remove neighbours: expected "
+          "--adjacency replace, or --sampler poisson");
+  require(options.alpha || !options.graph.empty(), ErrorKind::usage,
+          "expected --graph SPEC or --alpha A");
+  require(options.rho || !options.compressor.empty(), ErrorKind::usage,
+          "expected --compressor SPEC or --rho R");
+  return request;
+}
+
+void set_network(const Options& options, PlanRequest& request, PlanSources& sources) {
+  if (options.alpha) {
+    request.alpha = *options.alpha;
+    sources.network = "given";
+    return;
+  }
+  const auto mixing =
+      make_mixing(options.mixing, make_graph(options.graph, request.agents, options.seed));
+  request.alpha = mixing.alpha;
+  sources.network = fmt::format("{}, {}, seed {}", options.graph, mixing.method, options.seed);
+}
+
+// What travels, measured on a vector of noise.
+double payload_bytes(const Compressor& compressor, std::size_t dim) {
+  constexpr std::size_t kMostEntries = 100'000'000;
+  require(dim <= kMostEntries, ErrorKind::usage, "--dim: expected at most ", kMostEntries,
+          " with --compressor, found ", dim, " (--rho has no limit)");
+  const RngStream stream(1, Draw::test, 0, 0);
+  auto normals = stream;
+  std::vector<float> x(dim);
+  for (auto& value : x) value = static_cast<float>(normals.normal());
+  Payload payload;
+  compressor.encode(x, stream, payload);
+  return static_cast<double>(payload.size());
+}
+
+void set_compressor(const Options& options, PlanRequest& request, PlanSources& sources) {
+  if (options.rho) {
+    request.rho = *options.rho;
+    sources.compressor = "given";
+    return;
+  }
+  const auto compressor = make_compressor(options.compressor);
+  const auto rho = compressor->rho(request.dim);
+  require(rho.has_value(), ErrorKind::usage, "--compressor ", options.compressor,
+          ": no contraction at d = ", request.dim,
+          ", and the algorithm needs one; expected one with a rho, such as gsgd for qsgd");
+  request.rho = *rho;
+  request.bytes_per_vector = payload_bytes(*compressor, request.dim);
+  sources.compressor = options.compressor;
+}
+
+void show_progress(std::size_t done, std::size_t total) {
+  fmt::print(stderr, "\r\x1b[K");
+  if (done < total) fmt::print(stderr, "calibrating the noise: {} of {}", done, total);
+  std::fflush(stderr);
+}
+
+void run(const Options& options) {
+  auto request = request_of(options);
+  PlanSources sources;
+  set_network(options, request, sources);
+  set_compressor(options, request, sources);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const auto plan = make_plan(request, terminal ? PlanProgress(show_progress) : PlanProgress());
+  std::cout << (options.json ? plan_json(request, sources, plan)
+                             : plan_text(request, sources, plan));
+}
+
+}  // namespace
+
+void add_privacy_plan(CLI::App& privacy) {
+  auto* command = privacy.add_subcommand(
+      "plan", "which batch size and how many rounds: noise, traffic, what the theorems allow");
+  const auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
+    return command->add_option(name, value, help)->type_name(type);
+  };
+  add("--m", options->records, "Records of each agent", "M")->required();
+  add("--agents", options->agents, "Agents", "N")->required();
+  add("--dim", options->dim, "Parameters of the model", "D")->required();
+  add("--epsilon", options->epsilon, "Epsilon to keep", "EPSILON")->required();
+  add("--delta", options->delta, "Probability with which the promise may fail", "DELTA")
+      ->required();
+  auto* alpha = add("--alpha", options->alpha, "Mixing rate of the network, in [0, 1)", "A");
+  add("--graph", options->graph, "Topology instead of --alpha, as in porter graph", "SPEC")
+      ->excludes(alpha);
+  add("--mixing", options->mixing, "Rule for the weights of --graph", "NAME")
+      ->capture_default_str();
+  add("--seed", options->seed, "Seed of a random --graph", "S")->capture_default_str();
+  auto* rho = add("--rho", options->rho, "Contraction of the compressor, in (0, 1]", "R");
+  add("--compressor", options->compressor, "Compressor instead of --rho; also gives the bytes",
+      "SPEC")
+      ->excludes(rho);
+  add("--clip", options->clip, "Largest norm tau of a clipped gradient", "TAU")
+      ->capture_default_str();
+  add("--rounds", options->rounds, "Recommend for this many rounds", "T");
+  add("--batch", options->batch, "Recommend for this batch size", "B");
+  add("--sampler", options->sampler, "How a round chooses its records: fixed, poisson or full",
+      "NAME")
+      ->capture_default_str();
+  add("--adjacency", options->adjacency, "Neighbouring data sets: replace or add-remove", "NAME")
+      ->capture_default_str();
+  command->add_flag("--allow-large-delta", options->allow_large_delta,
+                    "Accept delta >= 1/m, as the paper has it");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "\nEvery sigma is certified by the accountant. The recommendation is a heuristic; the rule\n"
+      "is printed with it. A request without a hope is answered, too, and called that.\n"
+      "Example: porter privacy plan --m 6000 --agents 10 --dim 50890 --graph erdos-renyi:0.8 \\\n"
+      "           --compressor random_k:0.05 --epsilon 2 --delta 1e-5");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace porter::cli
