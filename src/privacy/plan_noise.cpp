@@ -23,7 +23,7 @@ bool keeps(PrivacyEvent event, double z, double target, double delta) {
   const auto mechanisms = checked_mechanisms(std::span(&event, 1));
   const auto directions = certified_directions(mechanisms);
   const double tail = tail_for(mechanisms, delta);
-  constexpr int kFirst = -12, kLast = 4;
+  constexpr int kFirst = -18, kLast = 4;
   std::optional<double> before;
   for (int refinement = kFirst; refinement <= kLast; ++refinement) {
     const auto value =
