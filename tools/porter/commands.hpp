@@ -18,5 +18,7 @@ void add_privacy_command(CLI::App& app);
 
 /// `porter privacy ledger`; the parent is the command `privacy`.
 void add_privacy_ledger(CLI::App& privacy);
+/// `porter privacy audit`; the parent is the command `privacy`.
+void add_privacy_audit(CLI::App& privacy, int& exit_code);
 
 }  // namespace porter::cli

@@ -45,6 +45,9 @@ class Experiment {
   const Network& network() const { return *network_; }
   const Algorithm& algorithm() const { return *algorithm_; }
   const RunPrivacy& privacy() const { return *privacy_; }
+  /// Views of what is trained, and of what travels.
+  Problem problem() const { return {*model_, data_.train, facts_.agents}; }
+  const Compressor& compressor() const { return *compressor_; }
 
   std::uint32_t round() const { return round_; }
   bool finished() const { return round_ == config_.algorithm.rounds; }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+
+#include "mechanism.hpp"
+#include "models.hpp"
+#include "porter/core/error.hpp"
+#include "target.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::size_t kVictim = 0;
+constexpr std::size_t kLargestDim =
+    128;  // more coordinates cost time and tell the attacker nothing
+
+// What the neighbour does with the messages. They carry V (and X), compressed; both ends hold the
+// surrogate Q, which is where the decoded messages add up. In the notation of PORTER's step
+//   V(t) = U(t) + G(t),   U(t) = U(t - 1) + gamma sum_j (W - I)_ji Q_j(t),
+// so whoever hears the victim i and its neighbours j knows G of every coordinate that was sent. A
+// neighbour who is not heard is taken to agree with the victim. The canary is in coordinate 0.
+class Eavesdropper {
+ public:
+  explicit Eavesdropper(const AuditSubject& subject) : gamma_(subject.gamma) {
+    const auto& [graph, W] = subject.network;
+    const auto attacker = graph.neighbours(kVictim).front();
+    const auto& heard = graph.neighbours(attacker);
+    for (std::size_t j = 0; j < graph.nodes(); ++j) {
+      const double weight = W(j, kVictim) - (j == kVictim ? 1 : 0);
+      const bool known =
+          j == kVictim || j == attacker || std::find(heard.begin(), heard.end(), j) != heard.end();
+      incoming_.push_back({static_cast<std::uint32_t>(known ? j : kVictim), weight});
+    }
+  }
+
+  /// The next messages have arrived: what they tell of the gradient of the round before, if
+  /// coordinate 0 was among them.
+  std::optional<double> hear(const Rows& Q) {
+    const double before = std::exchange(q_, Q.row(kVictim)[0]), gradient = q_ - u_;
+    for (const auto& [sender, weight] : incoming_) u_ += gamma_ * weight * Q.row(sender)[0];
+    return q_ == before ? std::nullopt : std::optional(gradient);
+  }
+
+ private:
+  double gamma_, q_ = 0, u_ = 0;
+  std::vector<MixingWeight> incoming_;
+};
+
+const Rows& published_trackers(Algorithm& algorithm) {
+  for (const auto& [name, rows] : algorithm.state())
+    if (name == "Q0") return *rows;
+  fail(ErrorKind::usage, "the end-to-end audit reads the messages of porter-dp only");
+}
+
+class CanaryTraining {
+ public:
+  CanaryTraining(const AuditSetting& setting, const AuditSubject& subject)
+      : setting_(setting),
+        subject_(subject),
+        worst_(setting),
+        model_(std::min(subject.problem.model.dim(), kLargestDim)),
+        with_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, true)),
+        without_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, false)) {}
+
+  /// The attacker's likelihood ratio after all rounds.
+  double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
+    const std::size_t dim = model_.dim();
+    const auto algorithm =
+        make_porter({.problem = {model_, with ? with_ : without_, subject_.problem.agents},
+                     .network = subject_.network,
+                     .compressor = subject_.compressor,
+                     .pool = pool,
+                     .start = std::vector<double>(dim, 0.0),
+                     .eta = subject_.eta,
+                     .gamma = subject_.gamma,
+                     .gradients = planted_options(setting_, dim, seed)});
+    const Rows& Q = published_trackers(*algorithm);
+    Eavesdropper neighbour(subject_);
+    algorithm->step(1);  // its message is the empty tracker
+    neighbour.hear(Q);
+    double score = 0;
+    // The gradient of a round is in the message of the next.
+    for (std::uint32_t round = 2; round <= setting_.rounds + 1; ++round) {
+      algorithm->step(round);
+      if (const auto gradient = neighbour.hear(Q)) score += worst_.score(*gradient);
+    }
+    return score;
+  }
+
+ private:
+  const AuditSetting& setting_;
+  const AuditSubject& subject_;
+  WorstCase worst_;
+  FeatureModel model_;
+  Dataset with_, without_;
+};
+
+std::vector<double> training_scores(const AuditSetting& setting, const CanaryTraining& training,
+                                    std::size_t runs, bool with, ThreadPool& pool,
+                                    const AuditProgress& progress) {
+  std::vector<double> scores(runs);
+  fill_scores(scores, pool, progress, [&](std::size_t first, std::size_t last) {
+    ThreadPool alone(1);
+    for (std::size_t run = first; run < last; ++run)
+      scores[run] = training.score(run_seed(setting.seed, run, with), with, alone);
+  });
+  return scores;
+}
+
+}  // namespace
+
+AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subject,
+                           std::size_t runs, ThreadPool& pool, const AuditProgress& progress) {
+  check_setting(setting);
+  require(subject.network.graph.nodes() >= 2, ErrorKind::usage,
+          "the end-to-end audit needs two agents, found ", subject.network.graph.nodes());
+  require(subject.algorithm == "porter-dp", ErrorKind::usage,
+          "the end-to-end audit reads the messages of porter-dp, found algorithm ",
+          subject.algorithm);
+  const auto start = std::chrono::steady_clock::now();
+  const CanaryTraining training(setting, subject);
+  const auto with = training_scores(setting, training, runs, true, pool,
+                                    [&](double share) { progress(share / 2); });
+  const auto without = training_scores(setting, training, runs, false, pool,
+                                       [&](double share) { progress(0.5 + share / 2); });
+  AuditRung rung{4, "end to end", {epsilon_check(setting, with, without)}, 0};
+  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return rung;
+}
+
+}  // namespace porter

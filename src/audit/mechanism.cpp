@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mechanism.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "statistics.hpp"
+#include "target.hpp"
+
+namespace porter {
+namespace {
+
+double contribution(const GradientOptions& options, float feature) {
+  std::array value = {double{feature}};
+  if (options.clip_target == ClipTarget::sample) options.clip.apply(value);
+  return value[0];
+}
+
+std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t runs, bool with,
+                                     ThreadPool& pool, const AuditProgress& progress) {
+  std::vector<double> scores(runs);
+  const std::size_t records = setting.sampler.records();
+  const bool secret = planted_options(setting, 1, 0).secure.has_value();
+  fill_scores(scores, pool, progress, [&](std::size_t first, std::size_t last) {
+    WorstCaseMechanism mechanism(setting);
+    if (!secret) {
+      for (std::size_t run = first; run < last; ++run)
+        scores[run] = mechanism.run_score(run_seed(setting.seed, run, with), run % records, with);
+      return;
+    }
+    SamplingStream sampling;
+    NoiseStream noise;
+    for (std::size_t run = first; run < last; ++run)
+      scores[run] = mechanism.run_score(sampling, noise, run % records, with);
+  });
+  return scores;
+}
+
+}  // namespace
+
+WorstCaseMechanism::WorstCaseMechanism(const AuditSetting& setting)
+    : worst_(setting), options_(planted_options(setting, 1, 0)), rounds_(setting.rounds) {
+  for (const bool with : {false, true})
+    contribution_[with] = contribution(options_, worst_.canary(with));
+  other_ = contribution(options_, worst_.other());
+}
+
+double WorstCaseMechanism::clipped_mean(std::size_t canary, bool with) const {
+  const double weight = 1.0 / static_cast<double>(options_.sampler.batch());
+  std::array g = {0.0};
+  for (const auto index : batch_) g[0] += weight * (index == canary ? contribution_[with] : other_);
+  if (options_.clip_target == ClipTarget::batch) options_.clip.apply(g);
+  return g[0];
+}
+
+double WorstCaseMechanism::release(std::uint64_t seed, std::uint32_t round, std::size_t canary,
+                                   bool with) {
+  RngStream sampling(seed, Draw::batch, 0, round);
+  options_.sampler.draw(sampling, batch_);
+  return clipped_mean(canary, with) +
+         options_.noise_stddev * RngStream(seed, Draw::noise, 0, round).normal();
+}
+
+double WorstCaseMechanism::release(SamplingStream& sampling, NoiseStream& noise, std::size_t canary,
+                                   bool with) {
+  options_.sampler.draw(sampling, batch_);
+  std::array g = {clipped_mean(canary, with)};
+  options_.secure->release(g, noise);
+  return g[0];
+}
+
+double WorstCaseMechanism::run_score(std::uint64_t seed, std::size_t canary, bool with) {
+  double score = 0;
+  for (std::uint32_t round = 1; round <= rounds_; ++round)
+    score += worst_.score(release(seed, round, canary, with));
+  return score;
+}
+
+double WorstCaseMechanism::run_score(SamplingStream& sampling, NoiseStream& noise,
+                                     std::size_t canary, bool with) {
+  double score = 0;
+  for (std::uint32_t round = 1; round <= rounds_; ++round)
+    score += worst_.score(release(sampling, noise, canary, with));
+  return score;
+}
+
+void fill_scores(std::span<double> scores, ThreadPool& pool, const AuditProgress& progress,
+                 const std::function<void(std::size_t first, std::size_t last)>& fill) {
+  constexpr std::size_t kSlices = 50;
+  const std::size_t pieces = kSlices * 4, n = scores.size();
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    pool.parallel_for(pieces / kSlices, [&](std::size_t i) {
+      const std::size_t piece = slice * (pieces / kSlices) + i;
+      fill(n * piece / pieces, n * (piece + 1) / pieces);
+    });
+    progress(static_cast<double>(slice + 1) / kSlices);
+  }
+}
+
+AuditCheck epsilon_check(const AuditSetting& setting, std::span<const double> scores_with,
+                         std::span<const double> scores_without) {
+  const auto bound =
+      epsilon_lower_bound(scores_with, scores_without, setting.delta, kAuditConfidence);
+  const double limit = setting.claim ? *setting.claim : certified_epsilon(setting).upper;
+  return {.name = "epsilon at least",
+          .measured = bound.epsilon,
+          .limit = limit,
+          .caught = bound.epsilon > limit,
+          .note = fmt::format("the attacker is right in {} and wrong in {} of {} runs each",
+                              bound.hits, bound.false_alarms, bound.trials)};
+}
+
+AuditRung audit_mechanism(const AuditSetting& setting, std::size_t runs, ThreadPool& pool,
+                          const AuditProgress& progress) {
+  check_setting(setting);
+  const auto start = std::chrono::steady_clock::now();
+  const auto with =
+      mechanism_scores(setting, runs, true, pool, [&](double share) { progress(share / 2); });
+  const auto without = mechanism_scores(setting, runs, false, pool,
+                                        [&](double share) { progress(0.5 + share / 2); });
+  AuditRung rung{3, "mechanism", {epsilon_check(setting, with, without)}, 0};
+  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return rung;
+}
+
+}  // namespace porter

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "models.hpp"
+#include "porter/core/vector_math.hpp"
+#include "target.hpp"
+
+namespace porter {
+namespace {
+
+using Vector = std::vector<double>;
+
+Vector random_vector(std::size_t dim, double length, RngStream& rng) {
+  Vector v(dim);
+  rng.fill_normal(v);
+  const double scale = length / std::sqrt(squared_norm(v));
+  for (double& value : v) value *= scale;
+  return v;
+}
+
+Vector opposite(Vector v) {
+  for (double& value : v) value = -value;
+  return v;
+}
+
+// What the record that differs contributes, before clipping, in D and in D'.
+struct Neighbours {
+  Vector with, without;
+};
+
+Neighbours random_neighbours(const Problem& problem, std::size_t agent, std::span<const double> x,
+                             double tau, RngStream& rng) {
+  const std::size_t dim = problem.model.dim(), kinds = 8, kind = rng.below(kinds);
+  const auto real = [&] {
+    Vector g(dim);
+    problem.model.loss(x, problem.sample(agent, rng.below(problem.samples_per_agent())), g);
+    return g;
+  };
+  const auto spoiled = [&](double value) {
+    auto g = real();
+    g[rng.below(dim)] = value;
+    return g;
+  };
+  const double lengths[] = {1e-6, 0.5, 1, 2, 1e3, 1e12};
+  const auto u = random_vector(dim, tau * lengths[rng.below(6)], rng);
+  switch (kind) {
+    case 0:
+      return {real(), real()};
+    case 1:
+      return {u, real()};
+    case 2:
+    case 3:
+      return {u, opposite(u)};
+    case 4:
+      return {random_vector(dim, 1e9 * tau, rng), real()};
+    case 5:
+      return {spoiled(1e300), opposite(spoiled(1e300))};  // the square of the norm overflows
+    case 6:
+      return {spoiled(std::numeric_limits<double>::infinity()), real()};
+    default:
+      return {spoiled(std::numeric_limits<double>::quiet_NaN()), u};
+  }
+}
+
+GradientOptions seeded_options(const AuditSetting& setting, std::size_t dim, std::uint64_t seed) {
+  auto options = planted_options(setting, dim, seed);
+  options.secure.reset();
+  return options;
+}
+
+struct Difference {
+  double length;
+  bool same_batch;
+};
+
+Difference one_replay(const AuditSetting& setting, const Problem& problem, std::uint32_t trial,
+                      ThreadPool& pool) {
+  RngStream rng(setting.seed, Draw::test, 2, trial);
+  const std::size_t agent = rng.below(problem.agents), m = problem.samples_per_agent();
+  const std::size_t first = agent * m, dim = problem.model.dim();
+  auto options = seeded_options(setting, dim, rng.next_u64());
+  options.noise_stddev = 0;
+
+  // With one record in thousands drawn, most replays would compare equal batches.
+  const auto data = SubstitutedModel::numbers(m);
+  const auto batch =
+      GradientEstimator({problem.model, data, 1}, options, pool).draw_batch(0, trial);
+  const bool drawn = !batch.empty() && rng.below(8) != 0;
+  const std::size_t record = drawn ? batch[rng.below(batch.size())] : rng.below(m);
+
+  const double reach[] = {0, 1, 100};
+  Rows X(1, dim);
+  rng.fill_normal(X.row(0));
+  for (double& value : X.values()) value *= reach[trial % 3];
+  auto pair = random_neighbours(problem, agent, X.row(0), setting.clip.tau, rng);
+  if (setting.adjacency == Adjacency::add_remove) pair.without.assign(dim, 0.0);
+
+  const SubstitutedModel with(problem, first, record, std::move(pair.with));
+  const SubstitutedModel without(problem, first, record, std::move(pair.without));
+  GradientEstimator estimator({with, data, 1}, options, pool);
+  GradientEstimator neighbour({without, data, 1}, options, pool);
+  Rows G(1, dim), H(1, dim);
+  estimator.estimate(X, trial, G);
+  neighbour.estimate(X, trial, H);
+  const double length = std::sqrt(squared_distance(G.row(0), H.row(0)));
+  return {std::isfinite(length) ? length : std::numeric_limits<double>::infinity(),
+          estimator.draw_batch(0, trial) == neighbour.draw_batch(0, trial)};
+}
+
+// Sizes that depend on the values sent are as private as the values; they are not compared.
+bool sizes_follow_values(const Compressor& compressor, std::size_t dim) {
+  std::vector<float> x(dim, 0.0F), y(dim);
+  RngStream rng(1, Draw::test, 3, 0);
+  for (float& value : y) value = static_cast<float>(rng.normal());
+  Payload a, b;
+  const RngStream mask(1, Draw::compress_v, 0, 1);
+  compressor.encode(x, mask, a);
+  compressor.encode(y, mask, b);
+  return a.size() != b.size();
+}
+
+std::vector<std::uint64_t> message_bytes(const AuditSetting& setting, const AuditSubject& subject,
+                                         const Model& model, const Dataset& data,
+                                         std::uint64_t seed, ThreadPool& pool) {
+  const auto algorithm = find_algorithm(subject.algorithm)
+                             .make({.problem = {model, data, subject.problem.agents},
+                                    .network = subject.network,
+                                    .compressor = subject.compressor,
+                                    .pool = pool,
+                                    .start = Vector(model.dim(), 0.0),
+                                    .eta = subject.eta,
+                                    .gamma = subject.gamma,
+                                    .gradients = seeded_options(setting, model.dim(), seed)});
+  std::vector<std::uint64_t> bytes;
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    algorithm->step(round);
+    bytes.push_back(algorithm->traffic().message_bytes);
+  }
+  return bytes;
+}
+
+AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& subject,
+                              ThreadPool& pool) {
+  constexpr std::uint32_t kTrials = 8;
+  const auto& problem = subject.problem;
+  AuditCheck check{.name = "messages whose sizes differ"};
+  if (sizes_follow_values(subject.compressor, problem.model.dim())) {
+    check.note = "the compressor's sizes follow the noised values, so they are not compared";
+    return check;
+  }
+  const auto data = SubstitutedModel::numbers(problem.train.rows());
+  for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
+    RngStream rng(setting.seed, Draw::test, 4, trial);
+    const std::size_t record = rng.below(data.rows());
+    const auto seed = rng.next_u64();
+    auto pair = random_neighbours(problem, record / problem.samples_per_agent(),
+                                  Vector(problem.model.dim(), 0.0), setting.clip.tau, rng);
+    const SubstitutedModel with(problem, 0, record, std::move(pair.with));
+    const SubstitutedModel without(problem, 0, record, std::move(pair.without));
+    check.measured += message_bytes(setting, subject, with, data, seed, pool) !=
+                      message_bytes(setting, subject, without, data, seed, pool);
+  }
+  check.caught = check.measured > 0;
+  check.note = fmt::format("{} pairs of trainings, 3 rounds each", kTrials);
+  return check;
+}
+
+}  // namespace
+
+AuditRung audit_replay(const AuditSetting& setting, const AuditSubject& subject, std::size_t trials,
+                       const AuditProgress& progress) {
+  check_setting(setting);
+  const auto start = std::chrono::steady_clock::now();
+  ThreadPool pool(1);
+  const double promised = promised_sensitivity(setting);
+  double largest = 0, different = 0;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    const auto [length, same_batch] =
+        one_replay(setting, subject.problem, static_cast<std::uint32_t>(trial), pool);
+    largest = std::max(largest, length);
+    different += same_batch ? 0 : 1;
+    progress(static_cast<double>(trial + 1) / static_cast<double>(trials + 1));
+  }
+  // Two computed means are each this far from the exact ones.
+  const std::size_t terms = setting.sampler.records(), b = setting.sampler.batch();
+  const double limit = promised + 2 * averaging_error(setting.clip.tau, terms, b);
+  AuditRung rung{1, "replay", {}, 0};
+  rung.checks.push_back({"distance before the noise", largest, limit, !(largest <= limit),
+                         fmt::format("{} pairs of neighbours, identical coins", trials)});
+  rung.checks.push_back(
+      {"batches that differ", different, 0, different > 0, "the batch may depend on coins only"});
+  rung.checks.push_back(message_size_check(setting, subject, pool));
+  progress(1);
+  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return rung;
+}
+
+}  // namespace porter

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "porter/audit/audit.hpp"
+#include "porter/core/error.hpp"
+#include "porter/run/experiment.hpp"
+
+namespace porter::cli {
+namespace {
+
+struct Options {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::int64_t m = 0, batch = 1, rounds = 0;
+  double sigma = 0, clip = 1, delta = 0;
+  std::string clip_kind = "smooth", sampler = "fixed", adjacency = "replace", noise = "secure";
+  bool allow_large_delta = false;
+
+  std::vector<int> rungs = {1, 2, 3, 4};
+  std::int64_t runs = 10'000, trainings = 1'000;
+  std::optional<double> claim;
+  std::string plant = "none";
+  std::uint64_t seed = 1;
+  std::size_t threads = 0;
+  bool json = false;
+};
+
+/// The share of a rung that is done, on a terminal; else nothing until the rung is.
+class RungProgress {
+ public:
+  explicit RungProgress(int rung) : rung_(rung) {}
+  void operator()(double share) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || (share < 1 && now - shown_ < std::chrono::milliseconds(100))) return;
+    shown_ = now;
+    fmt::print(stderr, "\r\x1b[Krung {}  {:3.0f} %{}", rung_, 100 * share,
+               share < 1 ? "" : "\r\x1b[K");
+    std::fflush(stderr);
+  }
+
+ private:
+  int rung_;
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::chrono::steady_clock::time_point shown_;
+};
+
+Sampler parse_sampler(const std::string& name) {
+  if (name == "fixed") return Sampler::fixed;
+  if (name == "poisson") return Sampler::poisson;
+  if (name == "full") return Sampler::full;
+  require(name != "shuffle" && name != "with-replacement", ErrorKind::usage,
+          "--sampler: there is no certified epsilon for ", name,
+          " to audit; expected fixed, poisson or full");
+  fail(ErrorKind::usage, "--sampler: expected fixed, poisson or full, found \"", name, "\"");
+}
+
+Adjacency parse_adjacency(const std::string& name) {
+  if (name == "replace") return Adjacency::replace;
+  require(name == "add-remove", ErrorKind::usage,
+          "--adjacency: expected replace or add-remove, found \"", name, "\"");
+  return Adjacency::add_remove;
+}
+
+bool parse_noise(const std::string& name) {
+  if (name == "secure") return true;
+  require(name == "simulated", ErrorKind::usage, "--noise: expected secure or simulated, found \"",
+          name, "\"");
+  return false;
+}
+
+std::size_t at_least_one(const char* option, std::int64_t value) {
+  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
+  return static_cast<std::size_t>(value);
+}
+
+BatchSampler make_sampler(const Options& options, std::size_t m, std::size_t batch) {
+  const auto kind = parse_sampler(options.sampler);
+  return {kind, m, kind == Sampler::full ? m : batch};
+}
+
+AuditSetting common_setting(const Options& options, BatchSampler sampler) {
+  return {.sampler = sampler,
+          .adjacency = parse_adjacency(options.adjacency),
+          .secure = parse_noise(options.noise),
+          .claim = options.claim,
+          .fault = parse_fault(options.plant),
+          .seed = options.seed};
+}
+
+AuditSetting bare_setting(const Options& options) {
+  const auto m = at_least_one("--m", options.m), batch = at_least_one("--batch", options.batch);
+  auto setting = common_setting(options, make_sampler(options, m, batch));
+  setting.clip = parse_clip(fmt::format("{}:{}", options.clip_kind, options.clip));
+  setting.sigma = options.sigma;
+  setting.rounds = static_cast<std::uint32_t>(at_least_one("--rounds", options.rounds));
+  setting.delta = options.delta;
+  return setting;
+}
+
+AuditSetting config_setting(const Options& options, const Experiment& experiment) {
+  const auto& config = experiment.config();
+  require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
+          config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
+  const auto& facts = experiment.facts();
+  auto setting =
+      common_setting(options, make_sampler(options, facts.samples_per_agent, facts.batch));
+  setting.clip = parse_clip(config.algorithm.clip);
+  setting.clip_target =
+      config.algorithm.clip_target == "batch" ? ClipTarget::batch : ClipTarget::sample;
+  setting.sigma = facts.sigma;
+  setting.rounds = config.algorithm.rounds;
+  setting.delta = config.privacy->delta;
+  return setting;
+}
+
+void check_options(const Options& options, const AuditSetting& setting) {
+  check_setting(setting);
+  const auto m = setting.sampler.records();
+  require(options.allow_large_delta || setting.delta * static_cast<double>(m) < 1, ErrorKind::usage,
+          "delta = ", setting.delta, " is not below 1/m = ", 1 / static_cast<double>(m),
+          ": releasing one record at random would be allowed; --allow-large-delta audits it");
+  require(setting.fault != Fault::reused_noise || setting.secure, ErrorKind::usage,
+          "--plant reused-noise: simulated noise repeats by design; use --noise secure");
+  for (const int rung : options.rungs)
+    require(rung >= 1 && rung <= 4, ErrorKind::usage, "--rung: expected 1 to 4, found ", rung);
+  require(options.runs >= 10 && options.trainings >= 10, ErrorKind::usage,
+          "--runs and --trainings: expected at least 10");
+}
+
+AuditRung climb(int rung, const Options& options, const AuditSetting& setting,
+                const AuditSubject& subject, ThreadPool& pool) {
+  RungProgress progress(rung);
+  const auto report = [&progress](double share) { progress(share); };
+  if (rung == 1) {
+    const auto trials = std::clamp<std::size_t>(50'000 / setting.sampler.batch(), 32, 1000);
+    return audit_replay(setting, subject, trials, report);
+  }
+  if (rung == 2) return audit_noise(setting, subject, pool, report);
+  if (rung == 3)
+    return audit_mechanism(setting, static_cast<std::size_t>(options.runs), pool, report);
+  return audit_end_to_end(setting, subject, static_cast<std::size_t>(options.trainings), pool,
+                          report);
+}
+
+std::string sampler_text(const BatchSampler& sampler) {
+  if (sampler.kind() == Sampler::full) return fmt::format("all {} records", sampler.records());
+  return fmt::format("{} {} of {} records", sampler.kind() == Sampler::fixed ? "exactly" : "about",
+                     sampler.batch(), sampler.records());
+}
+
+std::string sampler_name(const BatchSampler& sampler) {
+  if (sampler.kind() == Sampler::full) return "full";
+  return sampler.kind() == Sampler::fixed ? "fixed" : "poisson";
+}
+
+std::string as_text(const Options& options, const AuditSetting& setting,
+                    const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
+  std::string text;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("{:<11}{}\n", name, value);
+  };
+  line("setting",
+       fmt::format("{}, {} neighbours, clip {}, sigma {:.6g}, {} rounds, delta {}",
+                   sampler_text(setting.sampler), options.adjacency, to_string(setting.clip),
+                   setting.sigma, setting.rounds, setting.delta));
+  line("noise", setting.secure ? "secret" : "simulated: not private");
+  line("certified", fmt::format("epsilon {:.5g}", certified.upper));
+  if (setting.claim) line("claimed", fmt::format("epsilon {:.5g}", *setting.claim));
+  if (setting.fault != Fault::none) line("planted", options.plant);
+  for (const auto& rung : rungs) {
+    text += fmt::format("\nrung {}: {} ({:.1f} s)\n", rung.rung, rung.title, rung.seconds);
+    for (const auto& check : rung.checks)
+      text += fmt::format("  {} {:<57} {:>8.4g}  limit {:<8.4g} {}\n", check.caught ? "!!" : "ok",
+                          check.name, check.measured, check.limit, check.note);
+  }
+  return text + "\n" + audit_verdict(setting, rungs) + "\n";
+}
+
+std::string as_json(const Options& options, const AuditSetting& setting,
+                    const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
+  using Json = nlohmann::ordered_json;
+  Json json = {
+      {"sampler", sampler_name(setting.sampler)},
+      {"adjacency", options.adjacency},
+      {"level", "record"},
+      {"m", setting.sampler.records()},
+      {"batch", setting.sampler.batch()},
+      {"sigma", setting.sigma},
+      {"clip", to_string(setting.clip)},
+      {"rounds", setting.rounds},
+      {"delta", setting.delta},
+      {"noise", options.noise},
+      {"epsilon", certified.upper},
+      {"epsilon_lower", certified.lower},
+      {"claim", setting.claim ? Json(*setting.claim) : Json(nullptr)},
+      {"planted", options.plant},
+      {"confidence", kAuditConfidence},
+      {"rungs", Json::array()},
+      {"caught", std::any_of(rungs.begin(), rungs.end(), [](auto& r) { return r.caught(); })},
+      {"verdict", audit_verdict(setting, rungs)},
+  };
+  for (const auto& rung : rungs) {
+    Json checks = Json::array();
+    for (const auto& check : rung.checks)
+      checks.push_back({{"name", check.name},
+                        {"measured", check.measured},
+                        {"limit", check.limit},
+                        {"caught", check.caught},
+                        {"note", check.note}});
+    json["rungs"].push_back({{"rung", rung.rung},
+                             {"title", rung.title},
+                             {"seconds", rung.seconds},
+                             {"caught", rung.caught()},
+                             {"checks", checks}});
+  }
+  return json.dump(2) + "\n";
+}
+
+void run(const Options& options, int& exit_code) {
+  std::unique_ptr<const Experiment> experiment;
+  std::unique_ptr<const BareSubject> bare;
+  if (!options.config.empty())
+    experiment = std::make_unique<const Experiment>(load_config(options.config, options.overrides));
+  const auto setting = experiment ? config_setting(options, *experiment) : bare_setting(options);
+  check_options(options, setting);
+  if (!experiment) bare = std::make_unique<const BareSubject>(setting);
+  const auto subject = experiment ? AuditSubject{.problem = experiment->problem(),
+                                                 .network = experiment->network(),
+                                                 .compressor = experiment->compressor(),
+                                                 .algorithm = experiment->config().algorithm.name,
+                                                 .eta = experiment->config().algorithm.step,
+                                                 .gamma = experiment->config().algorithm.consensus}
+                                  : bare->subject();
+  ThreadPool pool(options.threads);
+  const auto certified = certified_epsilon(setting);
+  std::vector<AuditRung> rungs;
+  for (const int rung : options.rungs)
+    rungs.push_back(climb(rung, options, setting, subject, pool));
+  std::cout << (options.json ? as_json(options, setting, certified, rungs)
+                             : as_text(options, setting, certified, rungs));
+  if (std::any_of(rungs.begin(), rungs.end(), [](const AuditRung& r) { return r.caught(); }))
+    exit_code = 1;
+}
+
+std::string help_of_faults() {
+  std::string text = "\nFaults for --plant:\n";
+  for (const auto& row : fault_table()) text += fmt::format("  {:<14}{}\n", row.name, row.help);
+  return text;
+}
+
+void add_setting_options(CLI::App& command, Options& options) {
+  auto* config = command.add_option("--config", options.config, "Audit this training")
+                     ->type_name("CONFIG.toml");
+  command.add_option("--set", options.overrides, "Change a key of the config, section.key=value")
+      ->type_name("KEY=VALUE")
+      ->needs(config);
+  const auto bare = [&](const char* name, auto& value, const char* help) {
+    return command.add_option(name, value, help)->excludes(config);
+  };
+  bare("--m", options.m, "Or a bare mechanism: records of an agent");
+  bare("--batch", options.batch, "Records in a batch, b")->capture_default_str();
+  bare("--sigma", options.sigma, "Standard deviation of the noise on the averaged gradient");
+  bare("--clip", options.clip, "Clipping threshold tau")->capture_default_str();
+  bare("--clip-kind", options.clip_kind, "smooth or linear")->capture_default_str();
+  bare("--rounds", options.rounds, "Rounds T");
+  bare("--delta", options.delta, "delta");
+  command.add_option("--sampler", options.sampler, "fixed, poisson or full")->capture_default_str();
+  command.add_option("--adjacency", options.adjacency, "Neighbours: replace or add-remove")
+      ->capture_default_str();
+  command
+      .add_option("--noise", options.noise,
+                  "secure: secret streams, different each time; simulated: repeatable from --seed")
+      ->capture_default_str();
+  command.add_flag("--allow-large-delta", options.allow_large_delta, "Accept delta >= 1/m");
+}
+
+}  // namespace
+
+void add_privacy_audit(CLI::App& privacy, int& exit_code) {
+  auto* command = privacy.add_subcommand(
+      "audit", "attack our own mechanism: is epsilon larger than what is promised?");
+  const auto options = std::make_shared<Options>();
+  add_setting_options(*command, *options);
+  command->add_option("--rung", options->rungs, "Which rungs (see below); all unless given")
+      ->type_name("1..4");
+  command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary")
+      ->capture_default_str();
+  command->add_option("--trainings", options->trainings, "Rung 4: trainings with and without it")
+      ->capture_default_str();
+  command->add_option("--claim", options->claim, "Audit this epsilon, not the certified one")
+      ->type_name("EPS");
+  command->add_option("--plant", options->plant, "Plant a fault (see below), to see it caught")
+      ->type_name("FAULT")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed")->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads; 0: all cores")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "\nRungs:\n"
+      "  1  replay      one step on neighbouring data with identical coins: is the clip kept?\n"
+      "  2  noise       parameters that no data touch: is the noise as strong and fresh as said?\n"
+      "  3  mechanism   the worst data, many runs, the best test: a lower bound on epsilon\n"
+      "  4  end to end  the same, by a neighbour who sees the messages of a training\n" +
+      help_of_faults() +
+      "\nThe last line says \"passed\" or \"CAUGHT\"; exit code 0 or 1. A finding is wrong with\n"
+      "probability 0.001 at most per rung. Passing proves nothing: it is a failed attack.\n"
+      "\nExample: porter privacy audit --m 100 --batch 100 --sampler full --sigma 0.2 --rounds 20\n"
+      "         --delta 1e-3");
+  command->callback([options, &exit_code] { run(*options, exit_code); });
+}
+
+}  // namespace porter::cli
