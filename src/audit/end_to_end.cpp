@@ -55,32 +55,34 @@ const Rows& published_trackers(Algorithm& algorithm) {
 class CanaryTraining {
  public:
   CanaryTraining(const AuditSetting& setting, const AuditSubject& subject)
-      : setting_(setting),
+      : rounds_(setting.rounds),
         subject_(subject),
         worst_(setting),
         model_(std::min(subject.problem.model.dim(), kLargestDim)),
+        options_(planted_options(setting, model_.dim())),
         with_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, true)),
         without_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, false)) {}
 
   /// The attacker's likelihood ratio after all rounds.
   double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
-    const std::size_t dim = model_.dim();
+    auto options = options_;
+    options.seed = seed;
     const auto algorithm =
         make_porter({.problem = {model_, with ? with_ : without_, subject_.problem.agents},
                      .network = subject_.network,
                      .compressor = subject_.compressor,
                      .pool = pool,
-                     .start = std::vector<double>(dim, 0.0),
+                     .start = std::vector<double>(model_.dim(), 0.0),
                      .eta = subject_.eta,
                      .gamma = subject_.gamma,
-                     .gradients = planted_options(setting_, dim, seed)});
+                     .gradients = options});
     const Rows& Q = published_trackers(*algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
     neighbour.hear(Q);
     double score = 0;
     // The gradient of a round is in the message of the next.
-    for (std::uint32_t round = 2; round <= setting_.rounds + 1; ++round) {
+    for (std::uint32_t round = 2; round <= rounds_ + 1; ++round) {
       algorithm->step(round);
       if (const auto gradient = neighbour.hear(Q)) score += worst_.score(*gradient);
     }
@@ -88,10 +90,11 @@ class CanaryTraining {
   }
 
  private:
-  const AuditSetting& setting_;
+  std::uint32_t rounds_;
   const AuditSubject& subject_;
   WorstCase worst_;
   FeatureModel model_;
+  GradientOptions options_;
   Dataset with_, without_;
 };
 

@@ -64,20 +64,17 @@ Scores candidates(const Halves& halves) {
   return thresholds;
 }
 
-// Where the samples do not overlap many thresholds are equally good: the middle of them is taken.
+// A threshold stands halfway between scores: where the samples do not overlap, far from both.
 EpsilonBound best_test(const Halves& halves, double delta, double confidence) {
+  const auto thresholds = candidates(halves);
   EpsilonBound best;
   best.epsilon = -1;
-  double first = 0, last = 0;
-  for (const double threshold : candidates(halves)) {
-    const auto bound = bound_at(halves, threshold, delta, confidence);
-    if (bound.epsilon > best.epsilon) {
-      best = bound;
-      first = threshold;
-    }
-    if (bound.epsilon == best.epsilon) last = threshold;
+  for (std::size_t i = 0; i < thresholds.size(); ++i) {
+    const double next = thresholds[std::min(i + 1, thresholds.size() - 1)];
+    const double middle = thresholds[i] + (next - thresholds[i]) / 2;
+    const auto bound = bound_at(halves, middle, delta, confidence);
+    if (bound.epsilon > best.epsilon) best = bound;
   }
-  best.threshold = first + (last - first) / 2;
   return best;
 }
 

@@ -23,10 +23,10 @@ std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t ru
                                      ThreadPool& pool, const AuditProgress& progress) {
   std::vector<double> scores(runs);
   const std::size_t records = setting.sampler.records();
-  const bool secret = planted_options(setting, 1, 0).secure.has_value();
+  const WorstCaseMechanism prototype(setting);
   fill_scores(scores, pool, progress, [&](std::size_t first, std::size_t last) {
-    WorstCaseMechanism mechanism(setting);
-    if (!secret) {
+    auto mechanism = prototype;
+    if (!mechanism.secret()) {
       for (std::size_t run = first; run < last; ++run)
         scores[run] = mechanism.run_score(run_seed(setting.seed, run, with), run % records, with);
       return;
@@ -42,7 +42,7 @@ std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t ru
 }  // namespace
 
 WorstCaseMechanism::WorstCaseMechanism(const AuditSetting& setting)
-    : worst_(setting), options_(planted_options(setting, 1, 0)), rounds_(setting.rounds) {
+    : worst_(setting), options_(planted_options(setting, 1)), rounds_(setting.rounds) {
   for (const bool with : {false, true})
     contribution_[with] = contribution(options_, worst_.canary(with));
   other_ = contribution(options_, worst_.other());

@@ -16,6 +16,9 @@ class WorstCaseMechanism {
  public:
   explicit WorstCaseMechanism(const AuditSetting& setting);
 
+  /// Whether noise and batches come from secret streams.
+  bool secret() const { return options_.secure.has_value(); }
+
   /// Simulated noise.
   double release(std::uint64_t seed, std::uint32_t round, std::size_t canary, bool with);
   double release(SamplingStream& sampling, NoiseStream& noise, std::size_t canary, bool with);

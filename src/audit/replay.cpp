@@ -67,12 +67,6 @@ Neighbours random_neighbours(const Problem& problem, std::size_t agent, std::spa
   }
 }
 
-GradientOptions seeded_options(const AuditSetting& setting, std::size_t dim, std::uint64_t seed) {
-  auto options = planted_options(setting, dim, seed);
-  options.secure.reset();
-  return options;
-}
-
 struct Difference {
   double length;
   bool same_batch;
@@ -83,7 +77,8 @@ Difference one_replay(const AuditSetting& setting, const Problem& problem, std::
   RngStream rng(setting.seed, Draw::test, 2, trial);
   const std::size_t agent = rng.below(problem.agents), m = problem.samples_per_agent();
   const std::size_t first = agent * m, dim = problem.model.dim();
-  auto options = seeded_options(setting, dim, rng.next_u64());
+  auto options = seeded_options(setting);
+  options.seed = rng.next_u64();
   options.noise_stddev = 0;
 
   // With one record in thousands drawn, most replays would compare equal batches.
@@ -127,6 +122,8 @@ bool sizes_follow_values(const Compressor& compressor, std::size_t dim) {
 std::vector<std::uint64_t> message_bytes(const AuditSetting& setting, const AuditSubject& subject,
                                          const Model& model, const Dataset& data,
                                          std::uint64_t seed, ThreadPool& pool) {
+  auto options = seeded_options(setting);
+  options.seed = seed;
   const auto algorithm = find_algorithm(subject.algorithm)
                              .make({.problem = {model, data, subject.problem.agents},
                                     .network = subject.network,
@@ -135,7 +132,7 @@ std::vector<std::uint64_t> message_bytes(const AuditSetting& setting, const Audi
                                     .start = Vector(model.dim(), 0.0),
                                     .eta = subject.eta,
                                     .gamma = subject.gamma,
-                                    .gradients = seeded_options(setting, model.dim(), seed)});
+                                    .gradients = options});
   std::vector<std::uint64_t> bytes;
   for (std::uint32_t round = 1; round <= 3; ++round) {
     algorithm->step(round);

@@ -17,7 +17,7 @@ double planted_sigma(const AuditSetting& setting) {
 }
 
 GradientOptions released_options(const AuditSetting& setting, std::size_t dim) {
-  auto options = planted_options(setting, dim, setting.seed);
+  auto options = planted_options(setting, dim);
   if (setting.fault == Fault::shared_noise) {
     options.noise_stddev = 0;
     options.secure.reset();
@@ -32,17 +32,20 @@ double promised_sensitivity(const AuditSetting& setting) {
   return records * setting.clip.tau / static_cast<double>(setting.sampler.batch());
 }
 
-GradientOptions planted_options(const AuditSetting& setting, std::size_t dim, std::uint64_t seed) {
-  const double sigma = planted_sigma(setting);
-  GradientOptions options{
+GradientOptions seeded_options(const AuditSetting& setting) {
+  return {
       .sampler = setting.sampler,
       .clip = setting.clip,
       .clip_target = setting.fault == Fault::batch_clip ? ClipTarget::batch : setting.clip_target,
-      .noise_stddev = sigma,
-      .seed = seed};
+      .noise_stddev = planted_sigma(setting),
+      .seed = setting.seed};
+}
+
+GradientOptions planted_options(const AuditSetting& setting, std::size_t dim) {
+  auto options = seeded_options(setting);
   // Noise that a restart repeats is what a seed gives where secret noise was promised.
   if (setting.secure && setting.fault != Fault::reused_noise)
-    options.secure.emplace(sigma, promised_sensitivity(setting), dim);
+    options.secure.emplace(options.noise_stddev, promised_sensitivity(setting), dim);
   return options;
 }
 

@@ -8,8 +8,10 @@ namespace porter {
 /// The L2 distance that the promise allows between the clipped means of neighbours.
 double promised_sensitivity(const AuditSetting& setting);
 
-/// How one agent's gradients are made under the setting, with its fault.
-GradientOptions planted_options(const AuditSetting& setting, std::size_t dim, std::uint64_t seed);
+/// How an agent's gradients are made under the setting, with its fault, from the setting's seed.
+GradientOptions seeded_options(const AuditSetting& setting);
+/// The same with secret noise where that is promised; its tables take milliseconds to build.
+GradientOptions planted_options(const AuditSetting& setting, std::size_t dim);
 
 /// The gradients of all agents as the audit sees them released. `life` counts the starts of the
 /// process; the setting's seed is the same in all.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit/mechanism.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "audit/models.hpp"
+#include "audit/target.hpp"
+#include "settings.hpp"
+
+namespace porter {
+namespace {
+
+AuditCheck mechanism_check(const AuditSetting& setting, std::size_t runs, std::size_t threads = 2) {
+  ThreadPool pool(threads);
+  return audit_mechanism(setting, runs, pool, [](double) {}).checks.front();
+}
+
+TEST(WorstCaseMechanism, ReleasesTheBitsOfTheGradientEstimator) {
+  ThreadPool pool(1);
+  const FeatureModel model(1);
+  for (const auto sampler :
+       {BatchSampler(Sampler::fixed, 40, 1), BatchSampler(Sampler::fixed, 40, 7),
+        BatchSampler(Sampler::poisson, 40, 7), BatchSampler(Sampler::full, 40, 40)})
+    for (const char* clip : {"smooth:0.7", "linear:0.7"})
+      for (const auto fault : {Fault::none, Fault::batch_clip, Fault::sigma_over_b})
+        for (const bool with : {false, true}) {
+          AuditSetting setting = tight_setting();
+          setting.sampler = sampler;
+          setting.clip = parse_clip(clip);
+          setting.fault = fault;
+          SCOPED_TRACE(concat(int(sampler.kind()), " b=", sampler.batch(), " ", clip,
+                              " fault=", int(fault), " with=", with));
+          auto options = planted_options(setting, 1);
+          WorstCaseMechanism mechanism(setting);
+          for (const std::size_t canary : {0U, 17U, 39U}) {
+            const auto data = WorstCase(setting).data(1, canary, with);
+            for (std::uint32_t round = 1; round <= 20; ++round) {
+              options.seed = 1000 + round;
+              Rows X(1, 1), G(1, 1);
+              GradientEstimator({model, data, 1}, options, pool).estimate(X, round, G);
+              ASSERT_EQ(mechanism.release(options.seed, round, canary, with), G.row(0)[0]) << round;
+            }
+          }
+        }
+}
+
+TEST(WorstCaseMechanism, SecretStreamsGiveTheSameLaw) {
+  AuditSetting setting = tight_setting();
+  setting.sampler = {Sampler::fixed, 10, 4};
+  setting.secure = true;
+  WorstCaseMechanism mechanism(setting);
+  SamplingStream sampling;
+  NoiseStream noise;
+  double sum = 0, square = 0;
+  constexpr int n = 20'000;
+  for (int i = 0; i < n; ++i) {
+    const double y = mechanism.release(sampling, noise, 3, true);
+    sum += y;
+    square += y * y;
+  }
+  // Mean -tau + q 2 tau/b; the canary's coin adds q (1 - q) (2 tau/b)^2 to the variance.
+  const double mean = -1 + 0.4 * 0.5, variance = 0.05 * 0.05 + 0.24 * 0.25;
+  EXPECT_NEAR(sum / n, mean, 6 * std::sqrt(variance / n));  // fails once in 5e8
+  // y^2 is about 1 or 0.25, so its standard deviation is sqrt(0.24) 0.75 and a little noise.
+  EXPECT_NEAR(square / n, variance + mean * mean, 6 * 0.4 / std::sqrt(n));
+}
+
+TEST(MechanismAudit, IsTightForTheGaussianMechanism) {
+  const auto check = mechanism_check(tight_setting(), 40'000);
+  EXPECT_FALSE(check.caught);
+  EXPECT_NEAR(check.limit, 2.386, 1e-3);
+  EXPECT_GT(check.measured, 0.5 * check.limit);
+}
+
+TEST(MechanismAudit, StaysBelowTheCertifiedEpsilonForEverySampler) {
+  for (const auto kind : {Sampler::fixed, Sampler::poisson, Sampler::full})
+    for (const auto adjacency : {Adjacency::replace, Adjacency::add_remove})
+      for (const std::size_t batch : {5U, 25U}) {
+        if (kind == Sampler::fixed && adjacency == Adjacency::add_remove) continue;
+        AuditSetting setting = tight_setting();
+        setting.sampler = {kind, 50, kind == Sampler::full ? 50 : batch};
+        setting.adjacency = adjacency;
+        setting.sigma = 1.0 / static_cast<double>(setting.sampler.batch());
+        const auto check = mechanism_check(setting, 10'000);
+        SCOPED_TRACE(concat(int(kind), " ", int(adjacency), " b=", batch, ": ", check.measured,
+                            " of ", check.limit));
+        EXPECT_FALSE(check.caught);
+        EXPECT_GT(check.measured, 0.2 * check.limit);
+      }
+}
+
+TEST(MechanismAudit, DoesNotDependOnTheThreads) {
+  AuditSetting setting = tight_setting();
+  EXPECT_EQ(mechanism_check(setting, 2000, 1).measured, mechanism_check(setting, 2000, 4).measured);
+}
+
+TEST(MechanismAudit, CatchesThePapersFormula) {
+  // sigma = tau sqrt(T log(1/delta)) / (m epsilon) for a9a, epsilon = 0.1; the truth is above 77.
+  AuditSetting setting = tight_setting();
+  setting.sampler = {Sampler::fixed, 3256, 1};
+  setting.sigma = std::sqrt(1000 * std::log(1e3)) / (3256 * 0.1);
+  setting.rounds = 1000;
+  setting.claim = 0.1;
+  const auto check = mechanism_check(setting, 1000);
+  EXPECT_TRUE(check.caught);
+  EXPECT_GT(check.measured, 2);
+  EXPECT_EQ(check.limit, 0.1);
+}
+
+TEST(MechanismAudit, CatchesNoiseThatIsTooWeak) {
+  AuditSetting setting = tight_setting();
+  for (const auto fault : {Fault::sigma_over_b, Fault::variance}) {
+    setting.fault = fault;
+    const auto check = mechanism_check(setting, 2000);
+    EXPECT_TRUE(check.caught) << int(fault);
+    EXPECT_NEAR(check.limit, 2.386, 1e-3);  // the promise does not know of the fault
+  }
+}
+
+TEST(MechanismAudit, CatchesBatchClippingWhereTheOtherRecordsAreSmall) {
+  AuditSetting setting = tight_setting();
+  setting.fault = Fault::batch_clip;
+  EXPECT_TRUE(mechanism_check(setting, 2000).caught);
+}
+
+}  // namespace
+}  // namespace porter
