@@ -14,11 +14,6 @@ void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_graph_command(CLI::App& app);
 void add_data_command(CLI::App& app);
-void add_privacy_command(CLI::App& app);
-
-/// `porter privacy ledger`; the parent is the command `privacy`.
-void add_privacy_ledger(CLI::App& privacy);
-/// `porter privacy audit`; the parent is the command `privacy`.
-void add_privacy_audit(CLI::App& privacy, int& exit_code);
+void add_privacy_command(CLI::App& app, int& exit_code);
 
 }  // namespace porter::cli

@@ -8,10 +8,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands.hpp"
 #include "porter/audit/audit.hpp"
 #include "porter/core/error.hpp"
 #include "porter/run/experiment.hpp"
+#include "privacy_commands.hpp"
 
 namespace porter::cli {
 namespace {

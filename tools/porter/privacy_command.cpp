@@ -4,7 +4,7 @@
 
 namespace porter::cli {
 
-void add_privacy_command(CLI::App& app) {
+void add_privacy_command(CLI::App& app, int& exit_code) {
   auto* privacy = app.add_subcommand("privacy", "what clipping, sampling and noise promise");
   privacy->require_subcommand(1);
   privacy->footer(
@@ -16,6 +16,7 @@ void add_privacy_command(CLI::App& app) {
   add_privacy_table(*privacy);
   add_privacy_plan(*privacy);
   add_privacy_ledger(*privacy);
+  add_privacy_audit(*privacy, exit_code);
 }
 
 }  // namespace porter::cli

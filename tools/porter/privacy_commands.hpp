@@ -11,5 +11,7 @@ void add_privacy_delta(CLI::App& privacy);
 void add_privacy_sigma(CLI::App& privacy);
 void add_privacy_table(CLI::App& privacy);
 void add_privacy_plan(CLI::App& privacy);
+void add_privacy_ledger(CLI::App& privacy);
+void add_privacy_audit(CLI::App& privacy, int& exit_code);
 
 }  // namespace porter::cli

@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "commands.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
+#include "privacy_commands.hpp"
 
 namespace porter::cli {
 namespace {
