@@ -12,6 +12,7 @@
 #include "porter/core/error.hpp"
 #include "porter/run/experiment.hpp"
 #include "privacy_commands.hpp"
+#include "privacy_options.hpp"
 
 namespace porter::cli {
 namespace {
@@ -20,9 +21,9 @@ struct Options {
   std::string config;
   std::vector<std::string> overrides;
   std::int64_t m = 0, batch = 1, rounds = 0;
-  double sigma = 0, clip = 1, delta = 0;
+  double sigma = 0, clip = 1;
+  DeltaOption delta;
   std::string clip_kind = "smooth", sampler = "fixed", adjacency = "replace", noise = "secure";
-  bool allow_large_delta = false;
 
   std::vector<int> rungs = {1, 2, 3, 4};
   std::int64_t runs = 10'000, trainings = 1'000;
@@ -101,15 +102,18 @@ AuditSetting bare_setting(const Options& options) {
   setting.clip = parse_clip(fmt::format("{}:{}", options.clip_kind, options.clip));
   setting.sigma = options.sigma;
   setting.rounds = static_cast<std::uint32_t>(at_least_one("--rounds", options.rounds));
-  setting.delta = options.delta;
+  setting.delta = options.delta.delta;
   return setting;
 }
 
-AuditSetting config_setting(const Options& options, const Experiment& experiment) {
+AuditSetting config_setting(Options& options, const Experiment& experiment) {
   const auto& config = experiment.config();
+  const auto& facts = experiment.facts();
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
-  const auto& facts = experiment.facts();
+  options.sampler = config.privacy->sampler;
+  options.adjacency = config.privacy->adjacency;
+  options.noise = config.privacy->noise;
   auto setting =
       common_setting(options, make_sampler(options, facts.samples_per_agent, facts.batch));
   setting.clip = parse_clip(config.algorithm.clip);
@@ -123,12 +127,9 @@ AuditSetting config_setting(const Options& options, const Experiment& experiment
 
 void check_options(const Options& options, const AuditSetting& setting) {
   check_setting(setting);
-  const auto m = setting.sampler.records();
-  require(options.allow_large_delta || setting.delta * static_cast<double>(m) < 1, ErrorKind::usage,
-          "delta = ", setting.delta, " is not below 1/m = ", 1 / static_cast<double>(m),
-          ": releasing one record at random would be allowed; --allow-large-delta audits it");
+  if (options.config.empty()) options.delta.check(options.m);
   require(setting.fault != Fault::reused_noise || setting.secure, ErrorKind::usage,
-          "--plant reused-noise: simulated noise repeats by design; use --noise secure");
+          "--plant reused-noise: simulated noise repeats by design; it needs secure noise");
   for (const int rung : options.rungs)
     require(rung >= 1 && rung <= 4, ErrorKind::usage, "--rung: expected 1 to 4, found ", rung);
   require(options.runs >= 10 && options.trainings >= 10, ErrorKind::usage,
@@ -224,7 +225,7 @@ std::string as_json(const Options& options, const AuditSetting& setting,
   return json.dump(2) + "\n";
 }
 
-void run(const Options& options, int& exit_code) {
+void run(Options options, int& exit_code) {
   std::unique_ptr<const Experiment> experiment;
   std::unique_ptr<const BareSubject> bare;
   if (!options.config.empty())
@@ -271,15 +272,15 @@ void add_setting_options(CLI::App& command, Options& options) {
   bare("--clip", options.clip, "Clipping threshold tau")->capture_default_str();
   bare("--clip-kind", options.clip_kind, "smooth or linear")->capture_default_str();
   bare("--rounds", options.rounds, "Rounds T");
-  bare("--delta", options.delta, "delta");
-  command.add_option("--sampler", options.sampler, "fixed, poisson or full")->capture_default_str();
-  command.add_option("--adjacency", options.adjacency, "Neighbours: replace or add-remove")
+  bare("--sampler", options.sampler, "fixed, poisson or full")->capture_default_str();
+  bare("--adjacency", options.adjacency, "Neighbours: replace or add-remove")
       ->capture_default_str();
-  command
-      .add_option("--noise", options.noise,
-                  "secure: secret streams, different each time; simulated: repeatable from --seed")
+  bare("--noise", options.noise,
+       "secure: secret streams, different each time; simulated: repeatable from --seed")
       ->capture_default_str();
-  command.add_flag("--allow-large-delta", options.allow_large_delta, "Accept delta >= 1/m");
+  options.delta.add_to(command);
+  command.get_option("--delta")->excludes(config);
+  command.get_option("--allow-large-delta")->excludes(config);
 }
 
 }  // namespace
@@ -314,7 +315,8 @@ void add_privacy_audit(CLI::App& privacy, int& exit_code) {
       "\nThe last line says \"passed\" or \"CAUGHT\"; exit code 0 or 1. A finding is wrong with\n"
       "probability 0.001 at most per rung. Passing proves nothing: it is a failed attack.\n"
       "\nExample: porter privacy audit --m 100 --batch 100 --sampler full --sigma 0.2 --rounds 20\n"
-      "         --delta 1e-3");
+      "         --delta 1e-3\n"
+      "         porter privacy audit --config run.toml --set privacy.noise=secure");
   command->callback([options, &exit_code] { run(*options, exit_code); });
 }
 
