@@ -17,13 +17,14 @@ constexpr double kPrecision = 5e-3;
 // Every grid's value holds, so the first one at or below the target decides. The distance to the
 // truth falls like h^2 on fine grids and like sqrt(h) on coarse ones, so that at most 2.5 times the
 // last change is left: a value that would stay above the target after 4 times that decides, too.
-// So does a change of 1/4 %.
+// So does a change of 1/4 %. The coarsest grids may stand still far from the truth; they only say
+// yes.
 bool keeps(PrivacyEvent event, double z, double target, double delta) {
   event.noise_multiplier = z;
   const auto mechanisms = checked_mechanisms(std::span(&event, 1));
   const auto directions = certified_directions(mechanisms);
   const double tail = tail_for(mechanisms, delta);
-  constexpr int kFirst = -18, kLast = 4;
+  constexpr int kFirst = -18, kTrusted = -8, kLast = 4;
   std::optional<double> before;
   for (int refinement = kFirst; refinement <= kLast; ++refinement) {
     const auto value =
@@ -32,7 +33,8 @@ bool keeps(PrivacyEvent event, double z, double target, double delta) {
     if (before) {
       if (!value) return false;  // too fine a grid
       const double change = *before - *value;
-      if (*value - 4 * change > target || change <= kPrecision / 2 * *value) return false;
+      const bool decided = *value - 4 * change > target || change <= kPrecision / 2 * *value;
+      if (decided && refinement >= kTrusted) return false;
     }
     before = value;
   }
