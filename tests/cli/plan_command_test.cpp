@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// porter privacy plan as a user meets it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+
+namespace porter {
+namespace {
+
+CommandResult plan(const std::string& arguments) {
+  return run_command(PORTER_BINARY_DIR "/porter privacy plan " + arguments);
+}
+
+const std::string kSetting = "--m 200 --agents 10 --dim 1000 --epsilon 4 --delta 1e-5 ";
+const std::string kQuick = kSetting + "--sampler full ";
+
+TEST(PlanCommand, TakesAlphaFromTheGraphAndBytesFromThePayload) {
+  const auto result = plan(kSetting + "--graph complete --compressor random_k:0.05 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_NEAR(json.at("alpha"), 0, 1e-9);
+  EXPECT_EQ(json.at("rho"), 0.05);
+  for (const auto& cell : json.at("cells"))  // 50 floats and a checksum, twice a round
+    EXPECT_EQ(cell.at("bytes_per_agent"), 2 * 204 * cell.at("rounds").get<double>());
+  EXPECT_GT(json.at("recommended").at("sigma"), 0);
+  EXPECT_EQ(json.at("conditions_paper").size(), 6U);
+}
+
+TEST(PlanCommand, ShowsEveryPartToPeople) {
+  const auto result = plan(kQuick + "--alpha 0.5 --compressor top_k:0.1");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  for (const auto* part : {"sigma", "noise-to-signal", "sent per agent", "phi_m", "orders",
+                           "epsilon <= T / m^2", "recommended", "heuristic"})
+    EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
+}
+
+TEST(PlanCommand, SaysPlainlyWhenThereIsNoHope) {
+  const auto result = plan(
+      "--m 200 --agents 10 --dim 1000000 --epsilon 0.1 --delta 0.01 --allow-large-delta "
+      "--sampler full --alpha 0.5 --rho 1");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  for (const auto* part : {"HOPELESS    delta", "HOPELESS    phi_m", "HOPELESS    the noise"})
+    EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
+}
+
+TEST(PlanCommand, RefusesBadInputByName) {
+  const std::pair<std::string, std::string> cases[] = {
+      {kQuick + "--alpha 1 --rho 1", "alpha"},
+      {kQuick + "--alpha nan --rho 1", "alpha"},
+      {kQuick + "--alpha 0 --rho 0", "rho"},
+      {kQuick + "--rho 1", "--graph"},
+      {kQuick + "--alpha 0", "--compressor"},
+      {kQuick + "--alpha 0 --graph ring --rho 1", "excludes"},
+      {kQuick + "--alpha 0 --compressor qsgd:2", "no contraction"},
+      {kQuick + "--alpha 0 --rho 1 --clip -1", "clip"},
+      {kQuick + "--alpha 0 --rho 1 --rounds 0", "--rounds"},
+      {kSetting + "--alpha 0 --rho 1 --batch 201", "batch"},
+      {kSetting + "--alpha 0 --rho 1 --adjacency add-remove", "--sampler fixed"},
+      {kSetting + "--alpha 0 --rho 1 --sampler shuffle", "Without amplification: sigma = "},
+      {kSetting + "--alpha 0 --rho 1 --sampler with-replacement", "no certified amplification"},
+      {"--m -1 --agents 10 --dim 10 --epsilon 1 --delta 1e-5 --alpha 0 --rho 1", "--m"},
+      {"--m 200 --agents 10 --dim 10 --epsilon 1 --delta 0.01 --alpha 0 --rho 1", "1/m"},
+  };
+  for (const auto& [arguments, part] : cases) {
+    const auto result = plan(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.output;
+    EXPECT_NE(result.output.find(part), std::string::npos) << arguments << "\n" << result.output;
+  }
+}
+
+}  // namespace
+}  // namespace porter
