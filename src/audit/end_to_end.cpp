@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "mechanism.hpp"
 #include "models.hpp"

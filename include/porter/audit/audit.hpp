@@ -67,7 +67,7 @@ struct AuditSubject {
 /// who all hear each other, uncompressed messages.
 class BareSubject {
  public:
-  BareSubject(const AuditSetting& setting);
+  explicit BareSubject(const AuditSetting& setting);
   AuditSubject subject() const;
 
  private:
