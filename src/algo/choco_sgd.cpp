@@ -13,7 +13,8 @@ namespace {
 class ChocoSgd final : public Algorithm {
  public:
   explicit ChocoSgd(const AlgorithmSetup& setup)
-      : eta_(setup.eta),
+      : pool_(setup.pool),
+        eta_(setup.eta),
         gamma_(setup.gamma),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
@@ -22,10 +23,15 @@ class ChocoSgd final : public Algorithm {
 
   void step(std::uint32_t round) override {
     gradients_.estimate(X_, round, G_);
-    axpy(-eta_, G_.values(), X_.values());  // X <- X - eta G
-    gossip_.publish({&X_}, round);          // Q <- Q + C(X - Q)
-    gossip_.settle();
-    axpy(gamma_, gossip_.gap(0).values(), X_.values());  // X <- X + gamma (W - I)^T Q
+    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+      axpy(-eta_, G_.row(agent), X_.row(agent));       // X <- X - eta G
+      gossip_.publish(agent, {X_.row(agent)}, round);  // Q <- Q + C(X - Q)
+    });
+    gossip_.collect();
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      axpy(gamma_, gossip_.gap(0, tile),
+           tile.of(X_.row(tile.agent)));  // X <- X + gamma (W - I)^T Q
+    });
   }
 
   const Rows& iterates() const override { return X_; }
@@ -38,6 +44,7 @@ class ChocoSgd final : public Algorithm {
   }
 
  private:
+  ThreadPool& pool_;
   double eta_, gamma_;
   GradientEstimator gradients_;
   Gossip gossip_;

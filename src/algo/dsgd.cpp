@@ -17,18 +17,25 @@ namespace {
 class Dsgd final : public Algorithm {
  public:
   explicit Dsgd(const AlgorithmSetup& setup)
-      : eta_(setup.eta),
+      : pool_(setup.pool),
+        eta_(setup.eta),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
         X_(repeat_row(setup.start, setup.problem.agents)),
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
-    gossip_.publish({&X_}, round);
-    gradients_.estimate(X_, round, G_);
-    gossip_.settle();
-    axpy(1.0, gossip_.gap(0).values(), X_.values());  // X <- X + (W - I)^T X
-    axpy(-eta_, G_.values(), X_.values());            //       - eta G
+    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+      gossip_.publish(agent, {X_.row(agent)}, round);
+      gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
+    });
+    gossip_.collect();
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      const auto x = tile.of(X_.row(tile.agent)), g = tile.of(G_.row(tile.agent));
+      gradients_.release(tile, round, g);
+      axpy(1.0, gossip_.gap(0, tile), x);  // X <- X + (W - I)^T X
+      axpy(-eta_, g, x);                   //       - eta G
+    });
   }
 
   const Rows& iterates() const override { return X_; }
@@ -41,6 +48,7 @@ class Dsgd final : public Algorithm {
   }
 
  private:
+  ThreadPool& pool_;
   double eta_;
   GradientEstimator gradients_;
   Gossip gossip_;

@@ -6,7 +6,7 @@
 namespace porter {
 Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
                std::vector<Channel> channels)
-    : compressor_(compressor), pool_(setup.pool), seed_(setup.gradients.seed) {
+    : compressor_(compressor), seed_(setup.gradients.seed) {
   const auto& [graph, W] = setup.network;
   const std::size_t agents = graph.nodes(), dim = setup.start.size();
   for (std::size_t i = 0; i < agents; ++i) {
@@ -24,29 +24,32 @@ Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
   }
 }
 
-void Gossip::publish(std::initializer_list<const Rows*> states, std::uint32_t round) {
+void Gossip::publish(std::size_t agent, std::initializer_list<std::span<const double>> states,
+                     std::uint32_t round) {
   const auto* state = states.begin();
   for (auto& line : lines_) {
-    const Rows& S = **state++;
-    pool_.parallel_for(S.agents(), [&](std::size_t agent) {
-      const RngStream rng(seed_, line.use, static_cast<std::uint32_t>(agent), round);
-      compress_difference(compressor_, S.row(agent), line.Q.row(agent), rng, line.messages[agent]);
-      add_decoded(1.0, line.messages[agent], line.Q.row(agent));  // Q <- Q + C(S - Q)
-    });
-    for (std::size_t agent = 0; agent < S.agents(); ++agent) {
+    const RngStream rng(seed_, line.use, static_cast<std::uint32_t>(agent), round);
+    const auto Q = line.Q.row(agent);
+    compress_difference(compressor_, *state++, Q, rng, line.messages[agent]);
+    add_decoded(1.0, line.messages[agent], Q);  // Q <- Q + C(S - Q)
+  }
+}
+
+void Gossip::collect() {
+  for (const auto& line : lines_)
+    for (std::size_t agent = 0; agent < degrees_.size(); ++agent) {
       const auto bytes = line.messages[agent].payload.size();
       traffic_.message_bytes += bytes;
       traffic_.link_bytes += bytes * degrees_[agent];
     }
-  }
 }
 
-void Gossip::settle() {
-  for (auto& line : lines_)
-    pool_.parallel_for(incoming_.size(), [&](std::size_t agent) {
-      for (const auto& [sender, weight] : incoming_[agent])
-        add_decoded(weight, line.messages[sender], line.gap.row(agent));
-    });
+std::span<const double> Gossip::gap(std::size_t channel, const Tile& tile) {
+  auto& line = lines_[channel];
+  const auto gap = tile.of(line.gap.row(tile.agent));
+  for (const auto& [sender, weight] : incoming_[tile.agent])
+    add_decoded(weight, line.messages[sender], tile.first, gap);
+  return gap;
 }
 
 void Gossip::append_state(std::vector<NamedRows>& state) {

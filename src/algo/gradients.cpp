@@ -13,7 +13,8 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     : problem_(problem),
       options_(options),
       pool_(pool),
-      scratch_(problem.agents, problem.model.dim()) {
+      scratch_(problem.agents, problem.model.dim()),
+      scale_(problem.agents, 1.0) {
   if (!options_.secure) return;
   for (std::size_t agent = 0; agent < problem.agents; ++agent) {
     secret_sampling_.emplace_back();
@@ -23,10 +24,33 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
 
 void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
   pool_.parallel_for(problem_.agents, [&](std::size_t agent) {
-    const auto x = X.row(X.agents() == 1 ? 0 : agent);
-    clipped_mean(agent, x, round, G.row(agent));
-    if (options_.noise_stddev > 0) add_noise(agent, round, G.row(agent));
+    prepare(agent, X.row(X.agents() == 1 ? 0 : agent), round, G.row(agent));
   });
+  for_each_tile(pool_, G.agents(), G.dim(),
+                [&](const Tile& tile) { release(tile, round, tile.of(G.row(tile.agent))); });
+}
+
+void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
+                                std::span<double> g) {
+  scale_[agent] = clipped_mean(agent, x, round, g);
+  if (options_.noise_stddev == 0) return;
+  for (double& value : g) value *= scale_[agent];
+  scale_[agent] = 1;
+  add_noise(agent, round, g);
+}
+
+void GradientEstimator::release(const Tile& tile, std::uint32_t, std::span<double> g) const {
+  const double scale = scale_[tile.agent];
+  if (scale != 1)
+    for (double& value : g) value *= scale;
+}
+
+void GradientEstimator::add_noise(std::size_t agent, std::uint32_t round, std::span<double> g) {
+  if (options_.secure) return options_.secure->release(g, secret_noise_[agent]);
+  const auto noise = scratch_.row(agent);
+  RngStream(options_.seed, Draw::noise, static_cast<std::uint32_t>(agent), round)
+      .fill_normal(noise);
+  axpy(options_.noise_stddev, noise, g);
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {
@@ -40,8 +64,9 @@ std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std:
   return batch;
 }
 
-void GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
-                                     std::uint32_t round, std::span<double> g) {
+// g becomes the mean up to the factor that is returned.
+double GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
+                                       std::uint32_t round, std::span<double> g) {
   const auto sample_gradient = scratch_.row(agent);
   const double weight = 1.0 / static_cast<double>(options_.sampler.batch());
   std::fill(g.begin(), g.end(), 0.0);
@@ -51,14 +76,7 @@ void GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> 
     axpy(weight, sample_gradient, g);
   }
   if (options_.clip_target == ClipTarget::batch) options_.clip.apply(g);
-}
-
-void GradientEstimator::add_noise(std::size_t agent, std::uint32_t round, std::span<double> g) {
-  if (options_.secure) return options_.secure->release(g, secret_noise_[agent]);
-  const auto noise = scratch_.row(agent);
-  RngStream(options_.seed, Draw::noise, static_cast<std::uint32_t>(agent), round)
-      .fill_normal(noise);
-  axpy(options_.noise_stddev, noise, g);
+  return 1;
 }
 
 }  // namespace porter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/algo/message.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <vector>
 
@@ -16,11 +17,18 @@ void compress_difference(const Compressor& compressor, std::span<const double> a
 }
 
 void add_decoded(double weight, const Message& message, std::span<double> out) {
+  add_decoded(weight, message, 0, out);
+}
+
+void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out) {
   const auto& [dense, indices, values] = message.decoded;
   if (dense) {
-    for (std::size_t j = 0; j < out.size(); ++j) out[j] += weight * double{values[j]};
+    for (std::size_t j = 0; j < out.size(); ++j) out[j] += weight * double{values[first + j]};
   } else {
-    for (std::size_t i = 0; i < values.size(); ++i) out[indices[i]] += weight * double{values[i]};
+    const auto begin = std::lower_bound(indices.begin(), indices.end(), first);
+    for (auto i = static_cast<std::size_t>(begin - indices.begin());
+         i < indices.size() && indices[i] - first < out.size(); ++i)
+      out[indices[i] - first] += weight * double{values[i]};
   }
 }
 

@@ -8,10 +8,11 @@
 // | paper           | code                  | meaning
 // |-----------------|-----------------------|------------------------------------------------------------
 // | n, d            | X_.agents(), X_.dim() | agents, parameters; matrices are n x d (the paper's d x n)
-// | X, V, G_p       | X_, V_, G_            | iterates, gradient trackers, clipped (and noised) gradients
+// | X, V            | X_, V_                | iterates, gradient trackers
+// | G_p             | in V_ until line 12   | clipped (and noised) gradients
 // | -               | U_                    | V - G_p: what gossip has moved
 // | Q_x, Q_v        | inside gossip_        | surrogates that the neighbours also hold
-// | Q (W - I)       | gossip_.gap(kV, kX)   | in row form (W - I)^T Q
+// | Q (W - I)       | gossip_.gap(kV or kX) | in row form (W - I)^T Q
 // | C, rho          | Compressor            | compression operator; its contraction
 // | eta, gamma      | eta_, gamma_          | step size, consensus step
 // | tau, sigma_p, b | inside gradients_     | clipping threshold, noise, batch
@@ -20,12 +21,26 @@
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/gossip.hpp"
+#include "porter/core/vector_clones.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {
 
 constexpr std::size_t kV = 0, kX = 1;
+
+// One pass over a tile, with g = G and v = V of the next round in one place:
+//   U <- U + gamma gap_v;   V <- U + G;   X <- X + gamma gap_x - eta V
+PORTER_VECTOR_CLONES
+void move(std::size_t size, double gamma, double eta, const double* __restrict gap_v,
+          const double* __restrict gap_x, double* __restrict u, double* __restrict v,
+          double* __restrict x) {
+  for (std::size_t j = 0; j < size; ++j) {
+    u[j] += gamma * gap_v[j];
+    v[j] = u[j] + v[j];
+    x[j] += gamma * gap_x[j] - eta * v[j];
+  }
+}
 
 class Porter final : public Algorithm {
  public:
@@ -37,29 +52,32 @@ class Porter final : public Algorithm {
         gossip_(setup, setup.compressor, {{Draw::compress_v, {}}, {Draw::compress_x, setup.start}}),
         X_(repeat_row(setup.start, setup.problem.agents)),
         V_(X_.agents(), X_.dim()),
-        U_(V_),
-        G_(V_) {}
+        U_(V_) {}
 
   // The numbers are the lines of Algorithm 1. Both messages depend on the previous round only, so
-  // they are one message, and it can travel while the gradient is computed.
+  // they are one message, and it can travel while the gradient is computed. Once V is published it
+  // is needed no more, and its place takes the gradient.
   void step(std::uint32_t round) override {
-    gossip_.publish({&V_, &X_}, round);  // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
-    gradients_.estimate(X_, round,
-                        G_);  // 4-10:   G, clipped (and noised), at the X of the last round
-    gossip_.settle();         //         the neighbours' parts have arrived
-    pool_.parallel_for(X_.agents(), [this](std::size_t agent) { update(agent); });
+    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+      const auto x = X_.row(agent), v = V_.row(agent);
+      gossip_.publish(agent, {v, x}, round);   // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
+      gradients_.prepare(agent, x, round, v);  // 4-8:    the (clipped) mini-batch gradient at X
+    });
+    gossip_.collect();
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) { update(tile, round); });
   }
 
   const Rows& iterates() const override { return X_; }
 
+  // mean V - mean G = mean U.
   std::optional<double> tracking_error() const override {
-    return std::sqrt(squared_distance(mean_row(V_), mean_row(G_)));
+    return std::sqrt(squared_norm(mean_row(U_)));
   }
 
   Traffic& traffic() override { return gossip_.traffic(); }
 
   std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {{"X", &X_}, {"V", &V_}, {"U", &U_}, {"G", &G_}};
+    std::vector<NamedRows> state = {{"X", &X_}, {"V", &V_}, {"U", &U_}};
     gossip_.append_state(state);
     return state;
   }
@@ -67,21 +85,21 @@ class Porter final : public Algorithm {
  private:
   // With U = V - G the update  V += gamma gap_v + G - G_prev  needs no G_prev, and the rounding
   // error of a running sum of gradient differences is gone.
-  void update(std::size_t agent) {
-    const auto gap_v = gossip_.gap(kV).row(agent), gap_x = gossip_.gap(kX).row(agent);
-    const auto x = X_.row(agent), v = V_.row(agent), u = U_.row(agent), g = G_.row(agent);
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      u[j] += gamma_ * gap_v[j];                // 12: V <- V + gamma Q_v (W - I) + G - G_prev
-      v[j] = u[j] + g[j];                       //
-      x[j] += gamma_ * gap_x[j] - eta_ * v[j];  // 14: X <- X + gamma Q_x (W - I) - eta V
-    }
+  void update(const Tile& tile, std::uint32_t round) {
+    const auto gap_v = gossip_.gap(kV, tile), gap_x = gossip_.gap(kX, tile);
+    const auto u = tile.of(U_.row(tile.agent)), v = tile.of(V_.row(tile.agent)),
+               x = tile.of(X_.row(tile.agent));
+    gradients_.release(tile, round, v);  // 9-10: G, the noise added
+    // 12: V <- V + gamma Q_v (W - I) + G - G_prev
+    // 14: X <- X + gamma Q_x (W - I) - eta V
+    move(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), v.data(), x.data());
   }
 
   ThreadPool& pool_;
   double eta_, gamma_;
   GradientEstimator gradients_;
   Gossip gossip_;
-  Rows X_, V_, U_, G_;
+  Rows X_, V_, U_;
 };
 
 }  // namespace

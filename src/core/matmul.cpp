@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "porter/core/vector_clones.hpp"
+
 namespace porter {
 namespace {
 
@@ -40,11 +42,7 @@ void narrow(std::size_t m, std::size_t n, std::size_t k, StridedMatrix a, const 
 
 }  // namespace
 
-// One clone per instruction set, chosen when the program starts. The thread sanitizer cannot run
-// the resolver of the clones, which is called before it is ready.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-[[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")]]
-#endif
+PORTER_VECTOR_CLONES
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix a, const double* b,
                   std::size_t ldb, double* c, std::size_t ldc) {
   const std::size_t whole = n / kColumns * kColumns;

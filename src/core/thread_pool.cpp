@@ -4,7 +4,34 @@
 #include <algorithm>
 #include <utility>
 
+#include "porter/core/error.hpp"
+
 namespace porter {
+namespace {
+
+constexpr std::uint64_t kUntaken = 0xFFFFFFFF;  // the half of a ticket that counts pieces
+
+// A round is a few hundred microseconds long and asks for the threads several times, so a thread
+// looks for work for about as long as it takes to fall asleep and be woken before it does so.
+constexpr int kSpins = 2000;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Waits until `value` is not `old`.
+template <class T>
+void wait_while(const std::atomic<T>& value, T old) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(std::size_t threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
@@ -12,58 +39,53 @@ ThreadPool::ThreadPool(std::size_t threads) {
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  work_ready_.notify_all();
+  stopping_ = true;
+  ticket_ = ((ticket_ >> 32) + 1) << 32;  // a job without pieces wakes everybody
+  ticket_.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
-void ThreadPool::parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
-  if (workers_.empty() || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) work(i);
-    return;
-  }
-  std::unique_lock lock(mutex_);
-  work_ = &work;
-  next_ = 0;
-  count_ = count;
-  work_ready_.notify_all();
-  run_pieces(lock);
-  work_done_.wait(lock, [this] { return running_ == 0; });
-  work_ = nullptr;
-  count_ = next_ = 0;
+void ThreadPool::run(Job job) {
+  require(job.count < kUntaken, ErrorKind::usage, "a thread pool runs fewer than 2^32 pieces, got ",
+          job.count);
+  job_ = job;
+  left_.store(job.count, std::memory_order_relaxed);
+  const auto number = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
+  ticket_.store((number << 32) | job.count, std::memory_order_release);
+  ticket_.notify_all();
+  run_pieces();
+  for (auto left = left_.load(std::memory_order_acquire); left != 0;
+       left = left_.load(std::memory_order_acquire))
+    wait_while(left_, left);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void ThreadPool::worker_loop() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    work_ready_.wait(lock, [this] { return stopping_ || next_ < count_; });
-    if (stopping_) return;
-    run_pieces(lock);
-    if (running_ == 0) work_done_.notify_one();
+  while (!stopping_) {
+    run_pieces();
+    const auto ticket = ticket_.load(std::memory_order_acquire);
+    if ((ticket & kUntaken) == 0 && !stopping_) wait_while(ticket_, ticket);
   }
 }
 
-void ThreadPool::run_pieces(std::unique_lock<std::mutex>& lock) {
-  while (next_ < count_) {
-    const std::size_t piece = next_++;
-    const auto& work = *work_;
-    ++running_;
-    lock.unlock();
-    std::exception_ptr error;
-    try {
-      work(piece);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    lock.lock();
-    --running_;
-    if (error && (!error_ || piece < error_index_)) {
-      error_ = error;
-      error_index_ = piece;
+void ThreadPool::run_pieces() {
+  auto ticket = ticket_.load(std::memory_order_acquire);
+  while ((ticket & kUntaken) != 0) {
+    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+    run_piece(job_.count - (ticket & kUntaken));
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+    ticket = ticket_.load(std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::run_piece(std::size_t piece) {
+  try {
+    job_.call(job_.work, piece);
+  } catch (...) {
+    const std::lock_guard lock(error_mutex_);
+    if (!error_ || piece < error_piece_) {
+      error_ = std::current_exception();
+      error_piece_ = piece;
     }
   }
 }

@@ -26,6 +26,7 @@ struct ToyNetwork {
     Network network;
     std::unique_ptr<const Compressor> compressor;
     ThreadPool pool;
+    GradientOptions gradients;
     std::unique_ptr<Algorithm> algorithm;
 
     explicit Parts(const ToyNetwork& toy)
@@ -33,31 +34,39 @@ struct ToyNetwork {
           model(make_model({.name = "logistic", .lambda = toy.lambda}, toy.features, 2)),
           network(make_network(toy)),
           compressor(make_compressor(toy.compressor, toy.unbiased)),
-          pool(toy.threads) {
+          pool(toy.threads),
+          gradients{.sampler = {Sampler::fixed, toy.rows_per_agent, toy.batch},
+                    .clip = parse_clip(toy.clip),
+                    .clip_target = toy.clip_target,
+                    .noise_stddev = toy.noise_stddev,
+                    .seed = 5} {
       std::vector<double> start(toy.features);
       RngStream(3, Draw::start, 0, 0).fill_normal(start);
       const auto omega = compressor->omega(toy.features);
-      algorithm =
-          find_algorithm(toy.algorithm)
-              .make({.problem = {*model, data, toy.agents},
-                     .network = network,
-                     .compressor = *compressor,
-                     .pool = pool,
-                     .start = start,
-                     .eta = toy.eta,
-                     .gamma = toy.gamma,
-                     .shift = omega ? 1 / (1 + *omega) : 1,
-                     .gradients = {.sampler = {Sampler::fixed, toy.rows_per_agent, toy.batch},
-                                   .clip = parse_clip(toy.clip),
-                                   .clip_target = toy.clip_target,
-                                   .noise_stddev = toy.noise_stddev,
-                                   .seed = 5}});
+      algorithm = find_algorithm(toy.algorithm)
+                      .make({.problem = {*model, data, toy.agents},
+                             .network = network,
+                             .compressor = *compressor,
+                             .pool = pool,
+                             .start = start,
+                             .eta = toy.eta,
+                             .gamma = toy.gamma,
+                             .shift = omega ? 1 / (1 + *omega) : 1,
+                             .gradients = gradients});
     }
 
     static Network make_network(const ToyNetwork& toy) {
       auto graph = make_graph(toy.graph, toy.agents, 1);
       auto mixing = make_mixing(toy.mixing, graph);
       return {std::move(graph), std::move(mixing)};
+    }
+
+    /// The gradients that the next round uses.
+    Rows next_gradients(std::uint32_t round) {
+      const Rows& X = algorithm->iterates();
+      Rows G(X.agents(), X.dim());
+      GradientEstimator({*model, data, X.agents()}, gradients, pool).estimate(X, round, G);
+      return G;
     }
 
     const Rows& state(const std::string& name) {

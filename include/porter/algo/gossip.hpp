@@ -13,11 +13,13 @@ namespace porter {
 
 /// Compressed gossip with error feedback, for one or more vectors ("channels") that travel in one
 /// message. For each channel it holds the surrogates Q that neighbours also hold, and their
-/// disagreement:
+/// disagreement. A round is:
 ///
-/// publish(S):
+/// publish(agent, S):   of every agent, in any order and on any thread
 ///   Q <- Q + C(S - Q)     one message per agent, the same bytes to every neighbour
-/// settle():
+/// collect():
+///   the messages of all neighbours are here
+/// gap(channel, tile):  of every tile once, in any order and on any thread
 ///   gap <- (W - I)^T Q    kept incrementally: k non-zeros cost k * degree, not d * degree
 ///
 /// S - Q is rounded to float once, when it is published. Q moves only by decoded payloads, at the
@@ -33,12 +35,12 @@ class Gossip {
 
   Gossip(const AlgorithmSetup& setup, const Compressor& compressor, std::vector<Channel> channels);
 
-  /// One matrix per channel, in their order.
-  void publish(std::initializer_list<const Rows*> states, std::uint32_t round);
-  void settle();
-
-  /// (W - I)^T Q of a channel.
-  const Rows& gap(std::size_t channel) const { return lines_[channel].gap; }
+  /// One row per channel, in their order.
+  void publish(std::size_t agent, std::initializer_list<std::span<const double>> states,
+               std::uint32_t round);
+  void collect();
+  /// The tile of (W - I)^T Q, this round's messages included.
+  std::span<const double> gap(std::size_t channel, const Tile& tile);
 
   Traffic& traffic() { return traffic_; }
   void append_state(std::vector<NamedRows>& state);
@@ -51,7 +53,6 @@ class Gossip {
   };
 
   const Compressor& compressor_;
-  ThreadPool& pool_;
   std::uint64_t seed_;
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;

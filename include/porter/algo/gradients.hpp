@@ -41,18 +41,25 @@ class GradientEstimator {
   /// Row i of G from row i of X, or from the only row of X where all agents share one point.
   void estimate(const Rows& X, std::uint32_t round, Rows& G);
 
+  /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
+  /// release, of every tile once: that factor, and the noise. Both on any thread.
+  void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
+               std::span<double> g);
+  void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile) const;
+
   /// The samples that an agent uses in a round, ascending; a secret draw is different each time.
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
-  void clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
-                    std::span<double> g);
+  double clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
+                      std::span<double> g);
   void add_noise(std::size_t agent, std::uint32_t round, std::span<double> g);
 
   Problem problem_;
   GradientOptions options_;
   ThreadPool& pool_;
   Rows scratch_;
+  std::vector<double> scale_;                    // of each agent's prepared gradient
   std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
   std::vector<NoiseStream> secret_noise_;
 };

@@ -20,5 +20,7 @@ void compress_difference(const Compressor& compressor, std::span<const double> a
 
 /// out += weight C(...)
 void add_decoded(double weight, const Message& message, std::span<double> out);
+/// The same for the coordinates from `first` on that `out` stands for.
+void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out);
 
 }  // namespace porter

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "porter/core/thread_pool.hpp"
+
 namespace porter {
+
+/// Memory that starts at a cache line.
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  CacheLineAllocator() = default;
+  template <class Other>
+  CacheLineAllocator(const CacheLineAllocator<Other>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
+  friend bool operator==(CacheLineAllocator, CacheLineAllocator) { return true; }
+};
 
 /// A matrix with one row per hosted agent, rows contiguous; starts at zero.
 class Rows {
@@ -33,8 +50,30 @@ class Rows {
 
  private:
   std::size_t agents_ = 0, dim_ = 0;
-  std::vector<double> values_;
+  std::vector<double, CacheLineAllocator<double>> values_;
 };
+
+/// Coordinates [first, first + size) of one agent's row: small enough that a few arrays of it stay
+/// in the cache while one pass after another runs over them.
+struct Tile {
+  std::size_t agent, first, size;
+
+  template <class Row>
+  auto of(Row row) const {
+    return row.subspan(first, size);
+  }
+};
+inline constexpr std::size_t kTileSize = 2048;
+
+/// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads.
+template <class Work>
+void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const Work& work) {
+  const std::size_t tiles = (dim + kTileSize - 1) / kTileSize;
+  pool.parallel_for(agents * tiles, [&](std::size_t piece) {
+    const std::size_t first = piece % tiles * kTileSize;
+    work(Tile{piece / tiles, first, std::min(kTileSize, dim - first)});
+  });
+}
 
 /// Every row a copy of `x`.
 Rows repeat_row(std::span<const double> x, std::size_t agents);

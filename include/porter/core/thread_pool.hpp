@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -25,19 +25,37 @@ class ThreadPool {
 
   /// Calls work(i) once for each i < count and returns when all are done. Of several exceptions
   /// the one with the smallest i is rethrown. Not reentrant: work must not call back into the pool.
-  void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work);
+  template <class Work>
+  void parallel_for(std::size_t count, const Work& work) {
+    if (workers_.empty() || count <= 1) {
+      for (std::size_t i = 0; i < count; ++i) work(i);
+    } else {
+      run({[](const void* w, std::size_t i) { (*static_cast<const Work*>(w))(i); }, &work, count});
+    }
+  }
 
  private:
-  void worker_loop();
-  void run_pieces(std::unique_lock<std::mutex>& lock);
+  struct Job {
+    void (*call)(const void* work, std::size_t piece) = nullptr;
+    const void* work = nullptr;
+    std::size_t count = 0;
+  };
 
-  std::mutex mutex_;
-  std::condition_variable work_ready_, work_done_;
-  const std::function<void(std::size_t)>* work_ = nullptr;
-  std::size_t next_ = 0, count_ = 0, running_ = 0;
-  std::size_t error_index_ = 0;
+  void run(Job job);
+  void worker_loop();
+  /// Takes pieces of the present job until none is left.
+  void run_pieces();
+  void run_piece(std::size_t piece);
+
+  // The number of the job (high half) and how many of its pieces nobody has taken (low half). Who
+  // takes a piece by lowering it knows that job_ stays as it is until that piece is done.
+  std::atomic<std::uint64_t> ticket_{0};
+  std::atomic<std::size_t> left_{0};  // pieces not done
+  Job job_;
+  std::mutex error_mutex_;
+  std::size_t error_piece_ = 0;
   std::exception_ptr error_;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;
 };
 
