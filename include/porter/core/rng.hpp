@@ -27,6 +27,11 @@ enum class Draw : std::uint32_t {
   test = 9,        ///< inputs of tests and benchmarks
 };
 
+/// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one
+/// by one, but in vectors; the last block may be cut.
+void philox_words(std::uint64_t seed, Draw use, std::uint32_t agent, std::uint32_t round,
+                  std::uint32_t first_block, std::span<std::uint32_t> out);
+
 /// A stream of random numbers addressed by (seed, use, agent, round): the key is the seed and the
 /// counter is (block, round, agent, use). A value: copying it replays it, nobody owns a generator
 /// between rounds, and neither the order of agents nor the number of threads matters.

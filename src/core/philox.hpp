@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "porter/core/rng.hpp"
+
+namespace porter {
+
+inline constexpr int kPhiloxRounds = 10;
+inline constexpr std::uint32_t kPhiloxMultiplier0 = 0xD2511F53, kPhiloxMultiplier1 = 0xCD9E8D57;
+inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9, kPhiloxWeyl1 = 0xBB67AE85;
+
+/// Counters with this bit set refine rare normals.
+inline constexpr std::uint32_t kRefinementBlock = 0x80000000;
+
+inline std::uint64_t join_words(std::uint32_t low, std::uint32_t high) {
+  return (static_cast<std::uint64_t>(high) << 32) | low;
+}
+
+/// The address of a stream, as Philox sees it.
+struct PhiloxStream {
+  PhiloxStream(std::uint64_t seed, Draw purpose, std::uint32_t agent_id, std::uint32_t round_number)
+      : key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        round(round_number),
+        agent(agent_id),
+        use(static_cast<std::uint32_t>(purpose)) {}
+
+  std::array<std::uint32_t, 4> block(std::uint32_t number) const {
+    return philox_block({number, round, agent, use}, key);
+  }
+
+  std::array<std::uint32_t, 2> key;
+  std::uint32_t round, agent, use;
+};
+
+}  // namespace porter

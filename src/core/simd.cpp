@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/core/simd.hpp"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+// Highway's bits, the better the lower. Asked once, before a limit can hide some of them.
+std::int64_t all_targets() {
+  static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return targets;
+}
+
+std::int64_t lowest_bit(std::int64_t bits) { return bits & -bits; }
+
+std::string target_name(std::int64_t target) {
+  if (target == HWY_AVX3) return "avx512";
+  std::string name = hwy::TargetName(target);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> simd_targets() {
+  std::vector<std::string> names;
+  for (auto rest = all_targets(); rest != 0; rest &= rest - 1)
+    names.push_back(target_name(lowest_bit(rest)));
+  return names;
+}
+
+std::string simd_target() {
+  const auto all = all_targets();
+  return target_name(lowest_bit(hwy::SupportedTargets() & all));
+}
+
+void limit_simd(std::string_view name) {
+  std::string known;
+  for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
+    if (target_name(lowest_bit(rest)) == name) return hwy::SetSupportedTargetsForTest(rest);
+    known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
+  }
+  fail(ErrorKind::usage, "unknown instruction set \"", name, "\"; this processor has: ", known);
+}
+
+}  // namespace porter
