@@ -2,7 +2,10 @@
 #include "porter/algo/gradients.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
+#include "porter/core/normal_noise.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
 
@@ -33,24 +36,18 @@ void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
   scale_[agent] = clipped_mean(agent, x, round, g);
-  if (options_.noise_stddev == 0) return;
-  for (double& value : g) value *= scale_[agent];
-  scale_[agent] = 1;
-  add_noise(agent, round, g);
+  // A secret stream is drawn from in order, so its noise is added to the whole row at once.
+  if (!options_.secure || options_.noise_stddev == 0) return;
+  scale(std::exchange(scale_[agent], 1.0), g);
+  options_.secure->release(g, secret_noise_[agent]);
 }
 
-void GradientEstimator::release(const Tile& tile, std::uint32_t, std::span<double> g) const {
-  const double scale = scale_[tile.agent];
-  if (scale != 1)
-    for (double& value : g) value *= scale;
-}
-
-void GradientEstimator::add_noise(std::size_t agent, std::uint32_t round, std::span<double> g) {
-  if (options_.secure) return options_.secure->release(g, secret_noise_[agent]);
-  const auto noise = scratch_.row(agent);
-  RngStream(options_.seed, Draw::noise, static_cast<std::uint32_t>(agent), round)
-      .fill_normal(noise);
-  axpy(options_.noise_stddev, noise, g);
+void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) const {
+  if (options_.secure || options_.noise_stddev == 0) return scale(scale_[tile.agent], g);
+  std::array<float, kTileSize> noise;
+  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round)
+      .fill(tile.first, std::span(noise).first(g.size()));
+  scale_and_add(scale_[tile.agent], options_.noise_stddev, std::span(noise).first(g.size()), g);
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {

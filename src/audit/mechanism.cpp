@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 
+#include "porter/core/normal_noise.hpp"
 #include "statistics.hpp"
 #include "target.hpp"
 
@@ -60,8 +61,9 @@ double WorstCaseMechanism::release(std::uint64_t seed, std::uint32_t round, std:
                                    bool with) {
   RngStream sampling(seed, Draw::batch, 0, round);
   options_.sampler.draw(sampling, batch_);
-  return clipped_mean(canary, with) +
-         options_.noise_stddev * RngStream(seed, Draw::noise, 0, round).normal();
+  std::array<float, 1> normal;
+  NormalNoise(seed, 0, round).fill(0, normal);
+  return clipped_mean(canary, with) + options_.noise_stddev * static_cast<double>(normal[0]);
 }
 
 double WorstCaseMechanism::release(SamplingStream& sampling, NoiseStream& noise, std::size_t canary,

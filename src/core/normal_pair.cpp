@@ -3,20 +3,12 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "exact_math.hpp"
 
 namespace porter {
 namespace {
-
-struct PairWords {
-  std::uint32_t radius, angle;
-};
-
-PairWords pair_words(const PhiloxStream& stream, std::uint64_t pair) {
-  const auto words = stream.block(static_cast<std::uint32_t>(pair / 2));
-  return pair % 2 == 0 ? PairWords{words[0], words[1]} : PairWords{words[2], words[3]};
-}
 
 // -2 ln u for u = (word + 1/2) 2^-32. Read as a signed number, a word above one half is u - 1, so
 // neither end loses bits: with t the signed number and b = 0 or 1, u = b + t = 2^e (1 + y).
@@ -48,9 +40,7 @@ std::int32_t centred_angle(std::uint32_t word) {
 
 }  // namespace
 
-NormalPair normal_pair(const PhiloxStream& stream, std::uint64_t pair) {
-  const auto [radius_word, angle_word] = pair_words(stream, pair);
-  if (radius_word < kRefineBelow) return refined_pair(stream, pair);
+NormalPair plain_pair(std::uint32_t radius_word, std::uint32_t angle_word) {
   const float radius = std::sqrt(minus_two_log(radius_word));
   const float t = static_cast<float>(centred_angle(angle_word)) * 0x1p-31F;
   const float z = t * t;
@@ -59,14 +49,20 @@ NormalPair normal_pair(const PhiloxStream& stream, std::uint64_t pair) {
   return on_circle(angle_word, radius, sine, cosine);
 }
 
-NormalPair refined_pair(const PhiloxStream& stream, std::uint64_t pair) {
-  const auto [radius_word, angle_word] = pair_words(stream, pair);
-  const auto more = stream.block(static_cast<std::uint32_t>(pair / 2) | kRefinementBlock);
-  const auto bits = pair % 2 == 0 ? join_words(more[0], more[1]) : join_words(more[2], more[3]);
+NormalPair refined_pair(std::uint32_t radius_word, std::uint32_t angle_word, std::uint64_t bits) {
   const double fraction = (static_cast<double>(bits) + 0.5) * 0x1p-64;
   const double radius = std::sqrt(-2 * exact_log((radius_word + fraction) * 0x1p-32));
   const auto [sine, cosine] = sincos_turn(centred_angle(angle_word) * 0x1p-34);
   return on_circle(angle_word, radius, sine, cosine);
+}
+
+NormalPair normal_pair(const PhiloxStream& stream, std::uint64_t pair) {
+  const auto block = static_cast<std::uint32_t>(pair / 2);
+  const std::size_t at = 2 * (pair % 2);
+  const auto words = stream.block(block);
+  if (words[at] >= kRefineBelow) return plain_pair(words[at], words[at + 1]);
+  const auto more = stream.block(block | kRefinementBlock);
+  return refined_pair(words[at], words[at + 1], join_words(more[at], more[at + 1]));
 }
 
 }  // namespace porter

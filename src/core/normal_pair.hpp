@@ -15,11 +15,14 @@ struct NormalPair {
 /// A radius word below this leaves fewer than 20 random bits to its logarithm, and is refined.
 inline constexpr std::uint32_t kRefineBelow = 1U << 20;
 
+/// The pair of a radius word and an angle word, in float arithmetic.
+NormalPair plain_pair(std::uint32_t radius_word, std::uint32_t angle_word);
+
+/// The same with 64 more bits below those of the radius word, in double arithmetic.
+NormalPair refined_pair(std::uint32_t radius_word, std::uint32_t angle_word, std::uint64_t bits);
+
 /// Pair number `pair` of a stream, one at a time: what the vector code must give, bit for bit.
 NormalPair normal_pair(const PhiloxStream& stream, std::uint64_t pair);
-
-/// The same where the radius word is below kRefineBelow: 64 more bits, in double precision.
-NormalPair refined_pair(const PhiloxStream& stream, std::uint64_t pair);
 
 // The coefficients of both, nearly minimax, found by Lawson's iteration; errors are relative.
 //   -4 atanh(s)    = s (-4 + k1 s^2 + k2 s^4 + k3 s^6)             |s| < 0.1716   8e-10

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "porter/core/rng.hpp"
 
 namespace porter {
 
-inline constexpr int kPhiloxRounds = 10;
+inline constexpr std::size_t kPhiloxRounds = 10;
 inline constexpr std::uint32_t kPhiloxMultiplier0 = 0xD2511F53, kPhiloxMultiplier1 = 0xCD9E8D57;
 inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9, kPhiloxWeyl1 = 0xBB67AE85;
 
@@ -22,16 +23,20 @@ inline std::uint64_t join_words(std::uint32_t low, std::uint32_t high) {
 /// The address of a stream, as Philox sees it.
 struct PhiloxStream {
   PhiloxStream(std::uint64_t seed, Draw purpose, std::uint32_t agent_id, std::uint32_t round_number)
-      : key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-        round(round_number),
-        agent(agent_id),
-        use(static_cast<std::uint32_t>(purpose)) {}
-
-  std::array<std::uint32_t, 4> block(std::uint32_t number) const {
-    return philox_block({number, round, agent, use}, key);
+      : round(round_number), agent(agent_id), use(static_cast<std::uint32_t>(purpose)) {
+    keys0[0] = static_cast<std::uint32_t>(seed);
+    keys1[0] = static_cast<std::uint32_t>(seed >> 32);
+    for (std::size_t i = 1; i < kPhiloxRounds; ++i) {
+      keys0[i] = keys0[i - 1] + kPhiloxWeyl0;
+      keys1[i] = keys1[i - 1] + kPhiloxWeyl1;
+    }
   }
 
-  std::array<std::uint32_t, 2> key;
+  std::array<std::uint32_t, 4> block(std::uint32_t number) const {
+    return philox_block({number, round, agent, use}, {keys0[0], keys1[0]});
+  }
+
+  std::array<std::uint32_t, kPhiloxRounds> keys0, keys1;  ///< of each round
   std::uint32_t round, agent, use;
 };
 

@@ -19,31 +19,40 @@ namespace porter::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Words = hn::ScalableTag<std::uint32_t>;
-using Blocks = hn::ScalableTag<std::uint64_t>;  // one block per 64-bit lane
+// At most 512 bits, so that two vectors are never more than a group of normals.
+using Words = hn::CappedTag<std::uint32_t, 16>;
+using Blocks = hn::CappedTag<std::uint64_t, 8>;  // one block per 64-bit lane
 
-/// The four words of the blocks with these numbers: word k of each in the low half of its lane; the
-/// high halves are left-overs.
-HWY_INLINE void philox(const PhiloxStream& stream, hn::Vec<Blocks> numbers, hn::Vec<Words>& w0,
-                       hn::Vec<Words>& w1, hn::Vec<Words>& w2, hn::Vec<Words>& w3) {
+using WordVector = hn::Vec<Words>;
+using BlockVector = hn::Vec<Blocks>;
+
+HWY_INLINE void philox_round(WordVector key0, WordVector key1, WordVector& w0, WordVector& w1,
+                             WordVector& w2, WordVector& w3) {
   const Words words;
-  const auto multiplier0 = hn::Set(words, kPhiloxMultiplier0);
-  const auto multiplier1 = hn::Set(words, kPhiloxMultiplier1);
-  auto key0 = stream.key[0], key1 = stream.key[1];
-  w0 = hn::BitCast(words, numbers);
-  w1 = hn::Set(words, stream.round);
-  w2 = hn::Set(words, stream.agent);
-  w3 = hn::Set(words, stream.use);
-  for (int round = 0; round < kPhiloxRounds; ++round) {
-    const auto product0 = hn::MulEven(w0, multiplier0), product1 = hn::MulEven(w2, multiplier1);
-    const auto high0 = hn::BitCast(words, hn::ShiftRight<32>(product0));
-    const auto high1 = hn::BitCast(words, hn::ShiftRight<32>(product1));
-    w0 = hn::Xor3(high1, w1, hn::Set(words, key0));
-    w1 = hn::BitCast(words, product1);
-    w2 = hn::Xor3(high0, w3, hn::Set(words, key1));
-    w3 = hn::BitCast(words, product0);
-    key0 += kPhiloxWeyl0;
-    key1 += kPhiloxWeyl1;
+  const auto product0 = hn::MulEven(w0, hn::Set(words, kPhiloxMultiplier0));
+  const auto product1 = hn::MulEven(w2, hn::Set(words, kPhiloxMultiplier1));
+  w0 = hn::Xor3(hn::BitCast(words, hn::ShiftRight<32>(product1)), w1, key0);
+  w1 = hn::BitCast(words, product1);
+  w2 = hn::Xor3(hn::BitCast(words, hn::ShiftRight<32>(product0)), w3, key1);
+  w3 = hn::BitCast(words, product0);
+}
+
+/// The four words of the blocks numbered `a` and `b`: word k of each in the low half of its lane,
+/// with left-overs in the high half. Two vectors at a time, as one alone waits for its products.
+HWY_INLINE void philox(const PhiloxStream& stream, BlockVector a, BlockVector b, WordVector& a0,
+                       WordVector& a1, WordVector& a2, WordVector& a3, WordVector& b0,
+                       WordVector& b1, WordVector& b2, WordVector& b3) {
+  const Words words;
+  a0 = hn::BitCast(words, a);
+  b0 = hn::BitCast(words, b);
+  a1 = b1 = hn::Set(words, stream.round);
+  a2 = b2 = hn::Set(words, stream.agent);
+  a3 = b3 = hn::Set(words, stream.use);
+  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
+    const auto key0 = hn::Set(words, stream.keys0[round]);
+    const auto key1 = hn::Set(words, stream.keys1[round]);
+    philox_round(key0, key1, a0, a1, a2, a3);
+    philox_round(key0, key1, b0, b1, b2, b3);
   }
 }
 

@@ -14,28 +14,36 @@
 HWY_BEFORE_NAMESPACE();
 namespace porter::HWY_NAMESPACE {
 
-// Whole vectors of blocks, as many as fit; returns how many words were written.
-std::size_t write_words(const PhiloxStream& stream, std::uint32_t block, std::uint32_t* out,
-                        std::size_t count) {
+// Stores the blocks in the lanes; `order` of write_words puts them in sequence.
+HWY_INLINE void store_blocks(WordVector w0, WordVector w1, WordVector w2, WordVector w3,
+                             std::uint32_t* out) {
   const Words words;
   const Blocks blocks;
+  const auto front = hn::BitCast(blocks, join_words(w0, w1));
+  const auto back = hn::BitCast(blocks, join_words(w2, w3));
+  hn::StoreU(hn::BitCast(words, hn::InterleaveLower(blocks, front, back)), words, out);
+  hn::StoreU(hn::BitCast(words, hn::InterleaveUpper(blocks, front, back)), words,
+             out + hn::Lanes(words));
+}
+
+// As many whole pairs of vectors as fit; returns how many words were written.
+std::size_t write_words(const PhiloxStream& stream, std::uint32_t block, std::uint32_t* out,
+                        std::size_t count) {
+  const Blocks blocks;
   const std::size_t lanes = hn::Lanes(blocks);
-  // Interleaving works in pieces of two lanes. With the first half of the blocks in even lanes and
+  // Interleaving works in pieces of two lanes: with the first half of the blocks in even lanes and
   // the second half in odd ones, what it gives is in order.
   const auto iota = hn::Iota(blocks, 0);
   const auto odd = hn::TestBit(iota, hn::Set(blocks, 1));
   const auto order =
       hn::Add(hn::ShiftRight<1>(iota), hn::IfThenElseZero(odd, hn::Set(blocks, lanes / 2)));
   std::size_t done = 0;
-  for (; count - done >= 4 * lanes; done += 4 * lanes) {
-    hn::Vec<Words> w0, w1, w2, w3;
-    philox(stream, hn::Add(order, hn::Set(blocks, block)), w0, w1, w2, w3);
-    const auto front = hn::BitCast(blocks, join_words(w0, w1));
-    const auto back = hn::BitCast(blocks, join_words(w2, w3));
-    hn::StoreU(hn::BitCast(words, hn::InterleaveLower(blocks, front, back)), words, out + done);
-    hn::StoreU(hn::BitCast(words, hn::InterleaveUpper(blocks, front, back)), words,
-               out + done + 2 * lanes);
-    block += static_cast<std::uint32_t>(lanes);
+  for (; count - done >= 8 * lanes; done += 8 * lanes) {
+    WordVector a0, a1, a2, a3, b0, b1, b2, b3;
+    const auto a = hn::Add(order, hn::Set(blocks, block + done / 4));
+    philox(stream, a, hn::Add(a, hn::Set(blocks, lanes)), a0, a1, a2, a3, b0, b1, b2, b3);
+    store_blocks(a0, a1, a2, a3, out + done);
+    store_blocks(b0, b1, b2, b3, out + done + 4 * lanes);
   }
   return done;
 }

@@ -15,7 +15,7 @@ double to_unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x
 
 std::array<std::uint32_t, 4> philox_block(std::array<std::uint32_t, 4> counter,
                                           std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < kPhiloxRounds; ++round) {
+  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
     const std::uint64_t p0 = static_cast<std::uint64_t>(kPhiloxMultiplier0) * counter[0];
     const std::uint64_t p1 = static_cast<std::uint64_t>(kPhiloxMultiplier1) * counter[2];
     counter = {

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "porter/core/vector_clones.hpp"
+
 namespace porter {
 namespace {
 
@@ -38,6 +40,20 @@ bool all_finite(std::span<const double> x) {
   for (const double value : x)
     if (!std::isfinite(value)) return false;
   return true;
+}
+
+void scale(double a, std::span<double> x) {
+  if (a == 1) return;
+  for (double& value : x) value *= a;
+}
+
+PORTER_VECTOR_CLONES
+void scale_and_add(double a, double b, std::span<const float> x, std::span<double> y) {
+  assert(x.size() == y.size());
+  const float* __restrict from = x.data();
+  double* __restrict to = y.data();
+  const std::size_t size = y.size();
+  for (std::size_t i = 0; i < size; ++i) to[i] = a * to[i] + b * static_cast<double>(from[i]);
 }
 
 void axpy(double a, std::span<const double> x, std::span<double> y) {

@@ -53,7 +53,6 @@ class GradientEstimator {
  private:
   double clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
                       std::span<double> g);
-  void add_noise(std::size_t agent, std::uint32_t round, std::span<double> g);
 
   Problem problem_;
   GradientOptions options_;

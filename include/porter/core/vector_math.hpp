@@ -14,6 +14,10 @@ double squared_norm(std::span<const double> x);
 double squared_distance(std::span<const double> a, std::span<const double> b);
 bool all_finite(std::span<const double> x);
 
+/// x *= a
+void scale(double a, std::span<double> x);
+/// y <- a y + b x
+void scale_and_add(double a, double b, std::span<const float> x, std::span<double> y);
 /// y += a x
 void axpy(double a, std::span<const double> x, std::span<double> y);
 
