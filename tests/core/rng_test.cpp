@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
+
+#include "every_simd_target.hpp"
 
 namespace porter {
 namespace {
@@ -56,6 +59,22 @@ TEST(RngStream, WordsComeInCounterOrder) {
   RngStream rng(0x0000000500000004, Draw::noise, 9, 8);
   for (std::uint32_t block = 0; block < 3; ++block)
     for (const auto word : philox_block({block, 8, 9, 4}, {4, 5})) EXPECT_EQ(rng.next_u32(), word);
+}
+
+TEST(PhiloxWords, EveryInstructionSetGivesTheWordsOfTheStream) {
+  const std::uint64_t seed = 0x0000000500000004;
+  for_every_simd_target([&](const std::string&) {
+    for (const std::uint32_t first : {0U, 1U, 1000U, 0x7fffff00U})
+      for (std::size_t count = 0; count <= 200; ++count) {
+        std::vector<std::uint32_t> words(count + 1, 77);
+        philox_words(seed, Draw::compress_x, 9, 8, first, std::span(words).first(count));
+        EXPECT_EQ(words.back(), 77U) << "wrote past the end";
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto block = first + static_cast<std::uint32_t>(i / 4);
+          ASSERT_EQ(words[i], philox_block({block, 8, 9, 6}, {4, 5})[i % 4]) << count << ", " << i;
+        }
+      }
+  });
 }
 
 TEST(RngStream, BelowIsUniformAlsoForAwkwardBounds) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/core/simd.hpp"
+
+#include <gtest/gtest.h>
+
+#include "every_simd_target.hpp"
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+TEST(Simd, TheBestIsInUseUntilALimitIsSet) {
+  ASSERT_FALSE(simd_targets().empty());
+  EXPECT_EQ(simd_target(), simd_targets().front());
+  std::vector<std::string> used;
+  for_every_simd_target([&](const std::string& target) {
+    EXPECT_EQ(simd_target(), target);
+    used.push_back(simd_target());
+  });
+  EXPECT_EQ(used, simd_targets());
+  EXPECT_EQ(simd_target(), simd_targets().front());
+}
+
+TEST(Simd, AnUnknownNameIsRefusedWithTheKnownOnes) {
+  for (const std::string name : {"", "AVX2", "avx9000"}) {
+    SCOPED_TRACE(name);
+    try {
+      limit_simd(name);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      const std::string text = error.what();
+      EXPECT_NE(text.find('"' + name + '"'), std::string::npos) << text;
+      for (const auto& known : simd_targets())
+        EXPECT_NE(text.find(known), std::string::npos) << text;
+    }
+    EXPECT_EQ(simd_target(), simd_targets().front());
+  }
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "porter/core/simd.hpp"
+
+namespace porter {
+
+/// Calls test(name) with each instruction set of this processor in use, then returns to the best.
+template <class Test>
+void for_every_simd_target(const Test& test) {
+  for (const auto& target : simd_targets()) {
+    SCOPED_TRACE(target);
+    limit_simd(target);
+    test(target);
+  }
+  limit_simd(simd_targets().front());
+}
+
+}  // namespace porter
