@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/core/rng.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "exact_math.hpp"
@@ -45,6 +46,16 @@ std::uint32_t RngStream::next_u32() {
 std::uint64_t RngStream::next_u64() {
   const std::uint32_t low = next_u32();
   return join_words(low, next_u32());
+}
+
+void RngStream::fill_words(std::span<std::uint32_t> out) {
+  std::size_t i = 0;
+  while (i < out.size() && used_ < 4) out[i++] = next_u32();
+  for (; i + 4 <= out.size(); i += 4, ++counter_[0]) {
+    const auto block = philox_block(counter_, key_);
+    std::copy(block.begin(), block.end(), out.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  while (i < out.size()) out[i++] = next_u32();
 }
 
 double RngStream::uniform() { return to_unit(next_u64()); }

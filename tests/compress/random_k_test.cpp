@@ -29,8 +29,10 @@ TEST(RandomK, DrawsByThePlainDefinition) {
     for (std::uint32_t round = 0; round < 20; ++round) {
       auto rng = compress_stream(round);
       std::set<std::uint32_t> taken;
-      for (std::size_t j = d - k; j < d; ++j) {
-        const auto t = static_cast<std::uint32_t>(rng.below(j + 1));
+      for (std::uint64_t j = d - k; j < d; ++j) {
+        std::uint64_t product = rng.next_u32() * (j + 1);
+        while (product % (1ULL << 32) < (1ULL << 32) % (j + 1)) product = rng.next_u32() * (j + 1);
+        const auto t = static_cast<std::uint32_t>(product >> 32);
         taken.insert(taken.contains(t) ? static_cast<std::uint32_t>(j) : t);
       }
       EXPECT_EQ(drawn(k, d, round), std::vector<std::uint32_t>(taken.begin(), taken.end()))

@@ -86,10 +86,16 @@ class Stream:
             out += [r * math.cos(a), r * math.sin(a)]
         return np.array(out[:count])
 
+    def below32(self, n):
+        while True:
+            product = self.word() * n
+            if product % 2**32 >= 2**32 % n:
+                return product // 2**32
+
     def choose(self, k, n):
         taken = set()
         for j in range(n - k, n):
-            t = self.below(j + 1)
+            t = self.below32(j + 1)
             taken.add(j if t in taken else t)
         return sorted(taken)
 

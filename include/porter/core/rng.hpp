@@ -42,6 +42,8 @@ class RngStream {
 
   std::uint32_t next_u32();
   std::uint64_t next_u64();
+  /// The next words, as next_u32 gives them one by one.
+  void fill_words(std::span<std::uint32_t> out);
   /// Uniform on [0, 1), 53 random bits.
   double uniform();
   /// Uniform on {0, ..., bound - 1} by rejection; bound > 0.

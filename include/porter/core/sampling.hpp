@@ -2,45 +2,77 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cassert>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace porter {
 
-/// Replaces `out` by k different numbers of {0, ..., n - 1} in ascending order, every subset
-/// equally likely. The draw is Floyd's (Bentley, Floyd: A Sample of Brilliance; CACM 1987): for j =
-/// n - k,
-/// ..., n - 1 let t = stream.below(j + 1); take t unless it is taken already, else j. So k draws
-/// are enough, and anyone who holds the stream gets the same subset. Any stream with below(n) will
-/// do.
+/// Turns random words into draws: draws[0], draws[1], ... are uniform on {0, ..., j}, {0, ..., j +
+/// 1}, ..., and the result says how many there are; `draws` has as many places as there are words,
+/// and j + words.size() < 2^32. By multiplication and exact rejection (Lemire: Fast Random Integer
+/// Generation in an Interval; ACM TOMACS 2019): a word makes the product w (j + 1), the draw is
+/// floor(product / 2^32), and the word is rejected if (product mod 2^32) < (2^32 mod (j + 1)); then
+/// the next word takes its place.
+std::size_t draw_below(std::span<const std::uint32_t> words, std::size_t j,
+                       std::span<std::uint32_t> draws);
+
+/// Writes the positions of the bits that are set, ascending: bit i is bit i % 32 of word i / 32,
+/// and the number of words is even. `out` has kPositionSlack places more than there are such bits,
+/// which may be overwritten.
+void read_bitmap(std::span<const std::uint32_t> bitmap, std::span<std::uint32_t> out);
+inline constexpr std::size_t kPositionSlack = 8;
+
+/// Replaces `out` by k different numbers of {0, ..., n - 1}, n < 2^32, in ascending order, every
+/// subset equally likely. The draw is Floyd's (Bentley, Floyd: A Sample of Brilliance; CACM 1987):
+/// for j = n - k, ..., n - 1 draw t uniform on {0, ..., j}; take t unless it is taken already, else
+/// j. So k draws are enough, and anyone who holds the stream gets the same subset. Any stream with
+/// fill_words(span) will do; it gives no more words than were needed. A vector that is used again
+/// is not allocated again.
+template <class Stream>
+void choose(std::size_t k, std::size_t n, Stream& stream, std::vector<std::uint32_t>& out);
+
+namespace detail {
+
+// The draws come in pieces; take(j, t) for each.
+template <class Stream, class Take>
+void draw_below_each(std::size_t j, std::size_t last, Stream& stream, Take take) {
+  std::array<std::uint32_t, 512> words, draws;
+  while (j < last) {
+    const auto piece = std::span(words).first(std::min(words.size(), last - j));
+    stream.fill_words(piece);
+    const auto count = draw_below(piece, j, draws);
+    for (const auto t : std::span(draws).first(count)) take(static_cast<std::uint32_t>(j++), t);
+  }
+}
+
+}  // namespace detail
+
 template <class Stream>
 void choose(std::size_t k, std::size_t n, Stream& stream, std::vector<std::uint32_t>& out) {
-  assert(k <= n);
-  constexpr std::size_t kFew = 32;  // up to here a linear search beats a bitmap
-  out.clear();
-  if (k <= kFew) {
-    for (std::size_t j = n - k; j < n; ++j) {
-      const auto t = static_cast<std::uint32_t>(stream.below(j + 1));
-      const bool taken = std::find(out.begin(), out.end(), t) != out.end();
-      out.push_back(taken ? static_cast<std::uint32_t>(j) : t);
-    }
+  assert(k <= n && n <= std::numeric_limits<std::uint32_t>::max());
+  constexpr std::size_t kFew = 32, kMany = 2048;  // few of many: a search in what is taken
+  if (k <= kFew && n > kMany) {
+    out.clear();
+    detail::draw_below_each(n - k, n, stream, [&](std::uint32_t j, std::uint32_t t) {
+      out.push_back(std::find(out.begin(), out.end(), t) != out.end() ? j : t);
+    });
     std::sort(out.begin(), out.end());
     return;
   }
-  // Reading a bitmap out sorts it: k draws and n / 64 words.
-  std::vector<std::uint64_t> bitmap(n / 64 + 1, 0);
-  const auto bit = [](std::size_t i) { return std::uint64_t{1} << (i % 64); };
-  for (std::size_t j = n - k; j < n; ++j) {
-    const auto t = static_cast<std::size_t>(stream.below(j + 1));
-    const auto taken = (bitmap[t / 64] & bit(t)) != 0 ? j : t;
-    bitmap[taken / 64] |= bit(taken);
-  }
-  out.reserve(k);
-  for (std::size_t word = 0; word < bitmap.size(); ++word)
-    for (auto rest = bitmap[word]; rest != 0; rest &= rest - 1)
-      out.push_back(static_cast<std::uint32_t>(word * 64 + std::countr_zero(rest)));
+  // Else a bitmap, which lies behind the result; reading it out sorts it.
+  out.resize(k);
+  out.resize(k + kPositionSlack + 2 * (n / 64 + 1));  // the new part is zero
+  const auto bitmap = std::span(out).subspan(k + kPositionSlack);
+  detail::draw_below_each(n - k, n, stream, [bitmap](std::uint32_t j, std::uint32_t t) {
+    const auto i = (bitmap[t / 32] >> (t % 32) & 1) != 0 ? j : t;
+    bitmap[i / 32] |= std::uint32_t{1} << (i % 32);
+  });
+  read_bitmap(bitmap, std::span(out).first(k + kPositionSlack));
+  out.resize(k);
 }
 
 }  // namespace porter

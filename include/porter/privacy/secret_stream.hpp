@@ -60,6 +60,14 @@ class SecretStream {
   explicit SecretStream(EntropySource entropy = system_entropy) : words_(entropy) {}
 
   std::uint64_t next_u64() { return words_.next(); }
+  /// 32-bit words; every two are the halves of one 64-bit word, the low one first.
+  void fill_words(std::span<std::uint32_t> out) {
+    for (std::size_t i = 0; i < out.size(); i += 2) {
+      const std::uint64_t word = next_u64();
+      out[i] = static_cast<std::uint32_t>(word);
+      if (i + 1 < out.size()) out[i + 1] = static_cast<std::uint32_t>(word >> 32);
+    }
+  }
   /// Uniform on [0, 1), 53 random bits.
   double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
   /// Uniform on {0, ..., bound - 1} by rejection; bound > 0.
