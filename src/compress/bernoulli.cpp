@@ -6,11 +6,10 @@ namespace porter {
 namespace {
 
 // Entry i is kept if the i-th rng.uniform() is below p: one draw an entry, in order.
-std::vector<std::uint32_t> draw_kept(double p, std::size_t d, RngStream rng) {
-  std::vector<std::uint32_t> positions;
+void draw_kept(double p, std::size_t d, RngStream rng, std::vector<std::uint32_t>& positions) {
+  positions.clear();
   for (std::size_t i = 0; i < d; ++i)
     if (rng.uniform() < p) positions.push_back(static_cast<std::uint32_t>(i));
-  return positions;
 }
 
 // Keeps each entry with probability p = k/d, independently (the paper's random sparsification).
@@ -28,13 +27,19 @@ class Bernoulli final : public Compressor {
   }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const override {
-    const double p = share(x.size());
-    put_entries(x, draw_kept(p, x.size(), rng), unbiased_ ? 1 / p : 1.0, payload);
+  std::optional<double> draw_positions(std::size_t dim, RngStream rng,
+                                       std::vector<std::uint32_t>& positions) const override {
+    const double p = share(dim);
+    draw_kept(p, dim, rng, positions);
+    return unbiased_ ? 1 / p : 1.0;
+  }
+  void encode_body(RngStream rng, Decoded& x, Payload& payload) const override {
+    const auto scale_of_sent = draw_positions(x.values.size(), rng, x.indices);
+    keep_entries(*scale_of_sent, x, payload);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream rng, Decoded& out) const override {
     out.dense = false;
-    out.indices = draw_kept(share(dim), dim, rng);
+    draw_positions(dim, rng, out.indices);
     get_floats(body, out.indices.size(), out.values);
   }
 

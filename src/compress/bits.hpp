@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include "porter/core/bytes.hpp"
 
@@ -14,30 +16,31 @@ constexpr std::size_t packed_bytes(std::size_t count, unsigned width) {
   return (count * width + 7) / 8;
 }
 
-class BitWriter {
+/// Packs eight codes at a time into a buffer that has room for all codes and kPackSlack bytes more,
+/// which may be overwritten.
+inline constexpr std::size_t kPackSlack = 16;
+
+class BitPacker {
  public:
-  /// Appends to `bytes`, for `count` codes of `width` <= 32 bits.
-  BitWriter(Payload& bytes, std::size_t count, unsigned width) : bytes_(bytes), width_(width) {
-    bytes_.reserve(bytes_.size() + packed_bytes(count, width) + sizeof(std::uint32_t));
-  }
-  void put(std::uint32_t code) {
-    held_ |= std::uint64_t{code} << held_bits_;
-    for (held_bits_ += width_; held_bits_ >= 8; held_bits_ -= 8) flush_byte();
-  }
-  void finish() {
-    if (held_bits_ > 0) flush_byte();
-    held_bits_ = 0;
+  BitPacker(std::byte* out, unsigned width) : out_(out), width_(width) {}
+
+  /// The number of codes is a multiple of 8. Width up to 16.
+  void put(std::span<const std::uint32_t> codes) {
+    for (std::size_t i = 0; i < codes.size(); i += 8) put_eight(&codes[i]);
   }
 
  private:
-  void flush_byte() {
-    bytes_.push_back(static_cast<std::byte>(held_ & 0xFF));
-    held_ >>= 8;
+  void put_eight(const std::uint32_t* c) {
+    const auto pair = [&](int i) { return c[i] | std::uint64_t{c[i + 1]} << width_; };
+    const auto low = pair(0) | pair(2) << (2 * width_), high = pair(4) | pair(6) << (2 * width_);
+    const unsigned half = 4 * width_;  // bits of four codes, at most 64
+    const std::uint64_t words[2] = {half < 64 ? low | high << half : low,
+                                    half < 64 ? high >> 1 >> (63 - half) : high};
+    std::memcpy(out_, words, sizeof words);
+    out_ += width_;
   }
-  Payload& bytes_;
+  std::byte* out_;
   unsigned width_;
-  std::uint64_t held_ = 0;
-  unsigned held_bits_ = 0;
 };
 
 class BitReader {

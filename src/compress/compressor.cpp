@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/compress/compressor.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "floats.hpp"
@@ -16,16 +18,61 @@ void check_dim(std::size_t dim) {
           "a compressor takes vectors of 1 to 2^32 - 1 entries, got ", dim);
 }
 
+[[noreturn]] void refuse_entry(std::size_t position, std::size_t dim) {
+  fail(ErrorKind::numeric, "cannot compress a vector whose entry ", position, " of ", dim,
+       " is not finite");
+}
+
+void set_tile_starts(std::size_t dim, Decoded& out) {
+  auto& starts = out.tile_starts;
+  if (out.dense) return starts.clear();
+  starts.assign((dim + kTileSize - 1) / kTileSize + 1, 0);
+  // The last entry of a tile writes last: where the next tile starts.
+  for (std::size_t i = 0; i < out.indices.size(); ++i)
+    starts[out.indices[i] / kTileSize + 1] = static_cast<std::uint32_t>(i + 1);
+  for (std::size_t t = 1; t < starts.size(); ++t) starts[t] = std::max(starts[t], starts[t - 1]);
+}
+
+void start_dense(std::size_t dim, Decoded& x) {
+  x.dense = true;
+  x.indices.clear();
+  x.values.resize(dim);
+}
+
 }  // namespace
 
 void Compressor::encode(std::span<const float> x, RngStream rng, Payload& payload) const {
   check_dim(x.size());
   const auto bad = first_not_finite(x);
-  require(bad == x.size(), ErrorKind::numeric, "cannot compress a vector whose entry ", bad, " of ",
-          x.size(), " is not finite");
-  payload.clear();
-  encode_body(x, rng, payload);
+  if (bad != x.size()) refuse_entry(bad, x.size());
+  Decoded work;
+  start_dense(x.size(), work);
+  std::copy(x.begin(), x.end(), work.values.begin());
+  encode_body(rng, work, payload);
   put(payload, crc32(payload));
+}
+
+void Compressor::encode_difference(std::span<const double> a, std::span<const double> b,
+                                   RngStream rng, Payload& payload, Decoded& out) const {
+  assert(a.size() == b.size());
+  const auto dim = a.size();
+  check_dim(dim);
+  if (const auto scale = draw_positions(dim, rng, out.indices)) {
+    out.dense = false;
+    gather_difference(a, b, out.indices, out.values);
+    const auto bad = first_not_finite(out.values);
+    if (bad != out.values.size()) refuse_entry(out.indices[bad], dim);
+    scale_floats(*scale, out.values);
+    set_floats(out.values, payload);
+  } else {
+    start_dense(dim, out);
+    subtract(a, b, out.values);
+    const auto bad = first_not_finite(out.values);
+    if (bad != dim) refuse_entry(bad, dim);
+    encode_body(rng, out, payload);
+  }
+  put(payload, crc32(payload));
+  set_tile_starts(dim, out);
 }
 
 void Compressor::decode(std::span<const std::byte> payload, std::size_t dim, RngStream rng,
@@ -39,10 +86,10 @@ void Compressor::decode(std::span<const std::byte> payload, std::size_t dim, Rng
           payload.size(), " bytes does not match: it was altered or cut");
   ByteReader reader(body);
   out.indices.clear();
-  out.values.clear();
   decode_body(reader, dim, rng, out);
   require(reader.left() == 0, ErrorKind::protocol, "a compressed vector of length ", dim, " has ",
           reader.left(), " bytes too many");
+  set_tile_starts(dim, out);
 }
 
 }  // namespace porter

@@ -2,13 +2,67 @@
 #include "floats.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "porter/core/error.hpp"
+#include "porter/core/vector_clones.hpp"
 
 namespace porter {
+namespace {
+
+constexpr std::size_t kLanes = 16;
+
+template <class Term>
+[[gnu::always_inline]] inline double interleaved_sum(std::span<const float> x, Term term) {
+  std::array<double, kLanes> sums{};
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += term(x[i + lane]);
+  for (; i < x.size(); ++i) sums[i % kLanes] += term(x[i]);
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  return sums[0];
+}
+
+}  // namespace
+
+PORTER_VECTOR_CLONES
+double sum_of_squares(std::span<const float> x) {
+  return interleaved_sum(x, [](double value) { return value * value; });
+}
+
+PORTER_VECTOR_CLONES
+double sum_of_magnitudes(std::span<const float> x) {
+  return interleaved_sum(x, [](double value) { return std::abs(value); });
+}
+
+PORTER_VECTOR_CLONES
+void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(a[i] - b[i]);
+}
+
+void gather_difference(std::span<const double> a, std::span<const double> b,
+                       std::span<const std::uint32_t> indices, std::vector<float>& out) {
+  out.resize(indices.size());
+  auto* to = out.data();
+  for (const auto i : indices) *to++ = static_cast<float>(a[i] - b[i]);
+}
+
+void scale_floats(double scale, std::span<float> x) {
+  if (scale == 1) return;
+  for (auto& value : x) value = to_float(scale * value);
+}
+
+void keep_entries(double scale, Decoded& x, Payload& payload) {
+  x.dense = false;
+  for (std::size_t i = 0; i < x.indices.size(); ++i) x.values[i] = x.values[x.indices[i]];
+  x.values.resize(x.indices.size());
+  scale_floats(scale, x.values);
+  set_floats(x.values, payload);
+}
 
 float to_float(double value) {
   require(std::abs(value) <= std::numeric_limits<float>::max(), ErrorKind::numeric,
@@ -16,6 +70,7 @@ float to_float(double value) {
   return static_cast<float>(value);
 }
 
+PORTER_VECTOR_CLONES
 std::size_t first_not_finite(std::span<const float> x) {
   // Finite floats are those whose bits, without the sign, are below those of infinity. The maximum
   // has no branch, so the usual case runs in vectors.
@@ -28,15 +83,9 @@ std::size_t first_not_finite(std::span<const float> x) {
       x.begin());
 }
 
-void put_floats(std::span<const float> x, Payload& payload) {
+void set_floats(std::span<const float> x, Payload& payload) {
   const auto bytes = std::as_bytes(x);
-  payload.insert(payload.end(), bytes.begin(), bytes.end());
-}
-
-void put_entries(std::span<const float> x, std::span<const std::uint32_t> indices, double scale,
-                 Payload& payload) {
-  payload.reserve(payload.size() + indices.size() * sizeof(float) + sizeof(std::uint32_t));
-  for (const auto i : indices) put(payload, to_float(scale * x[i]));
+  payload.assign(bytes.begin(), bytes.end());
 }
 
 void get_floats(ByteReader& body, std::size_t count, std::vector<float>& out) {

@@ -5,21 +5,35 @@
 #include <span>
 #include <vector>
 
+#include "porter/compress/compressor.hpp"
 #include "porter/core/bytes.hpp"
 
 namespace porter {
 
+/// out = a - b, rounded to float.
+void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out);
+/// Replaces `out` by (a - b)[i], rounded to float, for each i of `indices`.
+void gather_difference(std::span<const double> a, std::span<const double> b,
+                       std::span<const std::uint32_t> indices, std::vector<float>& out);
+/// x = scale x, rounded once to float. Error{numeric} where that leaves the range of float.
+void scale_floats(double scale, std::span<float> x);
+/// The sparsifiers that send floats alone: leaves of the dense x the entries at x.indices, times
+/// `scale`, and replaces the payload by them.
+void keep_entries(double scale, Decoded& x, Payload& payload);
+
 /// The double rounded to float, or Error{numeric} where it leaves the range of float.
 float to_float(double value);
+
+/// Sums in double over sixteen interleaved partial sums, entry i in sum i % 16; then sum j takes up
+/// sum j + 8, of these j + 4, j + 2 and j + 1. The order is part of the format of what is sent.
+double sum_of_squares(std::span<const float> x);
+double sum_of_magnitudes(std::span<const float> x);
 
 /// The position of the first infinite or NaN entry, x.size() if there is none.
 std::size_t first_not_finite(std::span<const float> x);
 
-/// Appends all entries of x as floats.
-void put_floats(std::span<const float> x, Payload& payload);
-/// Appends scale * x[i] for each i of `indices`, rounded once to float.
-void put_entries(std::span<const float> x, std::span<const std::uint32_t> indices, double scale,
-                 Payload& payload);
+/// Replaces the payload by all entries of x.
+void set_floats(std::span<const float> x, Payload& payload);
 
 /// Replaces `out` by `count` floats. Error{protocol} if one is not finite.
 void get_floats(ByteReader& body, std::size_t count, std::vector<float>& out);

@@ -15,8 +15,8 @@ class Gsgd final : public Compressor {
   std::optional<double> omega(std::size_t) const override { return std::nullopt; }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const override {
-    levels_.encode(x, rng, payload);
+  void encode_body(RngStream rng, Decoded& x, Payload& payload) const override {
+    levels_.encode(rng, 1 + levels_.omega(x.values.size()), x, payload);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
     levels_.decode(body, dim, 1 + levels_.omega(dim), out);

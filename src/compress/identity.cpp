@@ -12,8 +12,8 @@ class Identity final : public Compressor {
   std::optional<double> omega(std::size_t) const override { return 0.0; }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream, Payload& payload) const override {
-    put_floats(x, payload);
+  void encode_body(RngStream, Decoded& x, Payload& payload) const override {
+    set_floats(x.values, payload);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
     out.dense = true;

@@ -2,22 +2,49 @@
 #include "levels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "bits.hpp"
 #include "floats.hpp"
+#include "porter/core/vector_clones.hpp"
 
 namespace porter {
 namespace {
 
+constexpr std::size_t kPiece = 256;
+
 // |x| as the smallest float that is not below it. A double holds the squares of all floats.
 float norm_rounded_up(std::span<const float> x) {
-  double sum = 0;
-  for (const double value : x) sum += value * value;
-  const double norm = std::sqrt(sum);
+  const double norm = std::sqrt(sum_of_squares(x));
   const float rounded = to_float(norm);
   return rounded < norm ? std::nextafter(rounded, std::numeric_limits<float>::infinity()) : rounded;
+}
+
+// codes[i] = sign * (top + 1) + level of x[i], with the uniform of its two words. norm > 0.
+PORTER_VECTOR_CLONES
+void quantise(std::span<const float> x, double norm, std::int32_t top, const std::uint32_t* words,
+              std::uint32_t* codes) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    // The two words of rng.uniform(): both parts and their sum are exact.
+    const double u = static_cast<double>(words[2 * i + 1]) * 0x1p-32 +
+                     static_cast<double>(words[2 * i] >> 11) * 0x1p-53;
+    const double ratio = top * std::abs(double{x[i]}) / norm;
+    // u close to 1 may round the sum up to s + 1.
+    const std::int32_t level = std::min(top, static_cast<std::int32_t>(ratio + u));
+    codes[i] = static_cast<std::uint32_t>(level + (x[i] < 0 && level > 0 ? top + 1 : 0));
+  }
+}
+
+PORTER_VECTOR_CLONES
+void restore(std::span<float> out, double norm, std::int32_t top, double divisor,
+             const std::uint32_t* codes) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto code = static_cast<std::int32_t>(codes[i]);
+    const auto magnitude = static_cast<float>(norm * (code & top) / (top * divisor));
+    out[i] = code > top ? -magnitude : magnitude;
+  }
 }
 
 }  // namespace
@@ -28,19 +55,25 @@ double Levels::omega(std::size_t dim) const {
   return std::min(d / (s * s), std::sqrt(d) / s);
 }
 
-void Levels::encode(std::span<const float> x, RngStream rng, Payload& payload) const {
-  const float norm = norm_rounded_up(x);
-  put(payload, norm);
-  BitWriter codes(payload, x.size(), bits_);
-  for (const double value : x) {
-    const double u = rng.uniform();
-    const double ratio = norm > 0 ? top_ * std::abs(value) / norm : 0;
-    // u close to 1 may round the sum up to s + 1.
-    const auto level = std::min(top_, static_cast<std::uint32_t>(ratio + u));
-    const std::uint32_t sign = value < 0 && level > 0 ? 1 : 0;
-    codes.put(sign << (bits_ - 1) | level);
+void Levels::encode(RngStream rng, double divisor, Decoded& x, Payload& payload) const {
+  const auto dim = x.values.size();
+  const float norm = norm_rounded_up(x.values);
+  const auto top = static_cast<std::int32_t>(top_);
+  const auto body = sizeof norm + packed_bytes(dim, bits_);
+  payload.resize(body + kPackSlack);
+  std::memcpy(payload.data(), &norm, sizeof norm);
+  BitPacker packer(payload.data() + sizeof norm, bits_);
+  std::array<std::uint32_t, 2 * kPiece> words;
+  std::array<std::uint32_t, kPiece> codes;
+  for (std::size_t at = 0; at < dim; at += kPiece) {
+    const auto piece = std::span(x.values).subspan(at, std::min(kPiece, dim - at));
+    codes.fill(0);
+    rng.fill_words(std::span(words).first(2 * piece.size()));
+    if (norm > 0) quantise(piece, norm, top, words.data(), codes.data());
+    packer.put(std::span(codes).first((piece.size() + 7) / 8 * 8));
+    restore(piece, norm, top, divisor, codes.data());
   }
-  codes.finish();
+  payload.resize(body);
 }
 
 void Levels::decode(ByteReader& body, std::size_t dim, double divisor, Decoded& out) const {

@@ -1,14 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "bits.hpp"
 #include "compressors.hpp"
+#include "porter/core/vector_clones.hpp"
 
 namespace porter {
 namespace {
 
 constexpr unsigned kCodeBits = 9, kMantissaBits = 23;
 constexpr std::uint32_t kTopExponent = 254;  // the exponent field of 2^127
+constexpr std::size_t kPiece = 256;
+
+void check_range(std::span<const float> x) {
+  constexpr std::uint32_t kLargest = kTopExponent << kMantissaBits;
+  std::uint32_t largest = 0;
+  for (const float value : x)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
+  require(largest <= kLargest, ErrorKind::numeric,
+          "natural compresses entries of magnitude up to 2^127, got ",
+          std::bit_cast<float>(largest));
+}
+
+// Rounds x and gives the codes. (w >> 11) 2^-53 < m 2^-23 for the 64 bits w of a uniform says no
+// more than (w >> 41) < m, and the upper word alone decides that.
+PORTER_VECTOR_CLONES
+void round(std::span<float> x, const std::uint32_t* words, std::uint32_t* codes) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+    const std::uint32_t up = (words[2 * i + 1] >> 9) < (bits & 0x7FFFFF) ? 1 : 0;
+    const auto code = (bits >> kMantissaBits) + up;  // sign and exponent field
+    codes[i] = (bits & 0x7F800000) != 0 ? code : 0;
+    x[i] = std::bit_cast<float>(codes[i] << kMantissaBits);
+  }
+}
 
 // Natural compression (Horvath, Ho, Horvath, Sahu, Canini, Richtarik, 2019): |x_i| = 2^e (1 + m)
 // becomes 2^(e+1) if the i-th rng.uniform() is below m, else 2^e. Unbiased; the variance
@@ -22,10 +49,22 @@ class Natural final : public Compressor {
   std::optional<double> omega(std::size_t) const override { return 1.0 / 8; }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const override {
-    BitWriter codes(payload, x.size(), kCodeBits);
-    for (const float value : x) codes.put(round(value, rng.uniform()));
-    codes.finish();
+  void encode_body(RngStream rng, Decoded& x, Payload& payload) const override {
+    const auto dim = x.values.size();
+    check_range(x.values);
+    const auto body = packed_bytes(dim, kCodeBits);
+    payload.resize(body + kPackSlack);
+    BitPacker packer(payload.data(), kCodeBits);
+    std::array<std::uint32_t, 2 * kPiece> words;
+    std::array<std::uint32_t, kPiece> codes{};
+    for (std::size_t at = 0; at < dim; at += kPiece) {
+      const auto piece = std::span(x.values).subspan(at, std::min(kPiece, dim - at));
+      rng.fill_words(std::span(words).first(2 * piece.size()));
+      codes.fill(0);
+      round(piece, words.data(), codes.data());
+      packer.put(std::span(codes).first((piece.size() + 7) / 8 * 8));
+    }
+    payload.resize(body);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
     out.dense = true;
@@ -39,18 +78,6 @@ class Natural final : public Compressor {
       value = std::bit_cast<float>(code << kMantissaBits);
     }
     codes.finish();
-  }
-
- private:
-  static std::uint32_t round(float value, double u) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const auto code = bits >> kMantissaBits;  // sign and exponent field
-    const auto exponent = code & 0xFF;
-    const double mantissa = (bits & 0x7FFFFF) * 0x1p-23;
-    require(exponent < kTopExponent || mantissa == 0, ErrorKind::numeric,
-            "natural compresses entries of magnitude up to 2^127, got ", value);
-    if (exponent == 0) return 0;
-    return u < mantissa ? code + 1 : code;
   }
 };
 

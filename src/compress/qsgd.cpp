@@ -17,8 +17,8 @@ class Qsgd final : public Compressor {
   std::optional<double> omega(std::size_t dim) const override { return levels_.omega(dim); }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const override {
-    levels_.encode(x, rng, payload);
+  void encode_body(RngStream rng, Decoded& x, Payload& payload) const override {
+    levels_.encode(rng, 1.0, x, payload);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
     levels_.decode(body, dim, 1.0, out);

@@ -22,15 +22,19 @@ class RandomK final : public Compressor {
   std::optional<std::size_t> kept(std::size_t dim) const override { return keep_.of(dim); }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const override {
-    std::vector<std::uint32_t> positions;
-    choose(keep_.of(x.size()), x.size(), rng, positions);
-    put_entries(x, positions, unbiased_ ? scale(x.size()) : 1.0, payload);
+  std::optional<double> draw_positions(std::size_t dim, RngStream rng,
+                                       std::vector<std::uint32_t>& positions) const override {
+    choose(keep_.of(dim), dim, rng, positions);
+    return unbiased_ ? scale(dim) : 1.0;
+  }
+  void encode_body(RngStream rng, Decoded& x, Payload& payload) const override {
+    const auto scale_of_sent = draw_positions(x.values.size(), rng, x.indices);
+    keep_entries(*scale_of_sent, x, payload);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream rng, Decoded& out) const override {
     out.dense = false;
     get_floats(body, keep_.of(dim), out.values);
-    choose(out.values.size(), dim, rng, out.indices);
+    draw_positions(dim, rng, out.indices);
   }
 
  private:

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
+#include <cstring>
 
 #include "bits.hpp"
 #include "compressors.hpp"
 #include "floats.hpp"
+#include "porter/core/vector_clones.hpp"
 
 namespace porter {
 namespace {
+
+// Replaces x by scale sign(x), and gives the bits of the signs.
+PORTER_VECTOR_CLONES
+void put_signs(float scale, std::span<float> x, std::byte* out) {
+  const std::uint32_t one = scale > 0 ? 1 : 0;  // a scale of zero has no signs
+  const std::size_t whole = x.size() / 32;
+  for (std::size_t w = 0; w <= whole; ++w) {
+    const auto piece = x.subspan(32 * w, std::min<std::size_t>(32, x.size() - 32 * w));
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < piece.size(); ++i) bits |= (piece[i] < 0 ? one : 0) << i;
+    std::memcpy(out + 4 * w, &bits, packed_bytes(piece.size(), 1));
+  }
+  for (auto& value : x) value = value < 0 && scale > 0 ? -scale : scale;
+}
 
 // C(x) = a sign(x), a = |x|_1 / d, sign(0) = +1: the float a, then d bits, 1 for x_i < 0.
 // |C(x) - x|^2 = d a^2 - 2 a |x|_1 + |x|^2 = |x|^2 - |x|_1^2 / d  whatever sign(0) is, and
@@ -17,14 +33,12 @@ class Sign final : public Compressor {
   std::optional<double> omega(std::size_t) const override { return std::nullopt; }
 
  protected:
-  void encode_body(std::span<const float> x, RngStream, Payload& payload) const override {
-    double sum = 0;
-    for (const double value : x) sum += std::abs(value);
-    const float scale = to_float(sum / static_cast<double>(x.size()));
-    put(payload, scale);
-    BitWriter bits(payload, x.size(), 1);
-    for (const float value : x) bits.put(scale > 0 && value < 0 ? 1 : 0);
-    bits.finish();
+  void encode_body(RngStream, Decoded& x, Payload& payload) const override {
+    const auto dim = x.values.size();
+    const float scale = to_float(sum_of_magnitudes(x.values) / static_cast<double>(dim));
+    payload.assign(sizeof scale + packed_bytes(dim, 1), std::byte{0});
+    std::memcpy(payload.data(), &scale, sizeof scale);
+    put_signs(scale, x.values, payload.data() + sizeof scale);
   }
   void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
     out.dense = true;

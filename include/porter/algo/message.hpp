@@ -20,7 +20,9 @@ void compress_difference(const Compressor& compressor, std::span<const double> a
 
 /// out += weight C(...)
 void add_decoded(double weight, const Message& message, std::span<double> out);
-/// The same for the coordinates from `first` on that `out` stands for.
+/// The same for a part of the vector, `out`, whose first entry is number `first` of the whole:
+/// `first` is a multiple of kTileSize, and `out` is a whole number of tiles or ends with the
+/// vector.
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out);
 
 }  // namespace porter

@@ -11,6 +11,7 @@
 
 #include "porter/core/bytes.hpp"
 #include "porter/core/rng.hpp"
+#include "porter/core/rows.hpp"
 
 namespace porter {
 
@@ -20,6 +21,9 @@ struct Decoded {
   bool dense = false;
   std::vector<std::uint32_t> indices;
   std::vector<float> values;
+  /// Sparse: the entries at positions t kTileSize to (t + 1) kTileSize are those from
+  /// tile_starts[t] to tile_starts[t + 1]. Dense: empty.
+  std::vector<std::uint32_t> tile_starts;
 };
 
 /// A compression operator C with  E|C(x) - x|^2 <= (1 - rho) |x|^2  (Definition 3 of the paper),
@@ -37,6 +41,14 @@ class Compressor {
   /// finite or C(x) leaves the range of float.
   void encode(std::span<const float> x, RngStream rng, Payload& payload) const;
 
+  /// encode and decode in one step, for a sender: `payload` is C(a - b), the difference rounded to
+  /// float, and `out` is what every receiver decodes from it; both have exactly the bits that
+  /// encode and decode give. A sparsifier that draws its positions without looking at the vector
+  /// reads only those, so there only an entry that is kept is checked to be finite. A payload and
+  /// an `out` that are used again are not allocated again.
+  void encode_difference(std::span<const double> a, std::span<const double> b, RngStream rng,
+                         Payload& payload, Decoded& out) const;
+
   /// Replaces `out` by the C(x) of a vector of length `dim`. The bytes may come from a stranger:
   /// Error{protocol} if they are truncated, altered, or not finite, and `out` is then unspecified.
   /// `rng` is the stream that the sender encoded with. The sender decodes its own payload too, so
@@ -53,9 +65,17 @@ class Compressor {
   virtual std::optional<std::size_t> kept(std::size_t) const { return std::nullopt; }
 
  protected:
-  virtual void encode_body(std::span<const float> x, RngStream rng, Payload& payload) const = 0;
+  /// Replaces `payload` by the body of C(x). `x` comes as a dense vector and leaves as what
+  /// decode_body makes of that body.
+  virtual void encode_body(RngStream rng, Decoded& x, Payload& payload) const = 0;
   virtual void decode_body(ByteReader& body, std::size_t dim, RngStream rng,
                            Decoded& out) const = 0;
+  /// For sparsifiers that do not look at the vector and send the kept floats alone: replaces
+  /// `positions` by those that are kept and returns the factor of what is sent.
+  virtual std::optional<double> draw_positions(std::size_t, RngStream,
+                                               std::vector<std::uint32_t>&) const {
+    return std::nullopt;
+  }
 };
 
 /// Builds from text such as "top_k:0.05", "random_k:k=12", "qsgd:4", "identity". `unbiased` asks

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "largest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <span>
+
+#include "porter/core/sampling.hpp"
+#include "porter/core/vector_clones.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::size_t kSample = 2048;
+constexpr int kMagnitudeBits = 31;
+
+// The bits of |value|, which grow with it.
+std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF; }
+
+// How many magnitudes reach the threshold.
+PORTER_VECTOR_CLONES
+std::size_t count_from(std::uint32_t threshold, std::span<const float> x) {
+  std::uint32_t count = 0;
+  for (const float value : x) count += magnitude(value) >= threshold ? 1U : 0U;
+  return count;
+}
+
+// A threshold that k magnitudes reach, and at most those that tie with the k-th more: bit by bit,
+// the largest one that k of them reach, unless exactly k reach one before.
+std::uint32_t find_threshold(std::size_t k, std::span<const float> x) {
+  std::uint32_t threshold = 0;
+  for (int bit = kMagnitudeBits - 1; bit >= 0; --bit) {
+    const auto higher = threshold | std::uint32_t{1} << bit;
+    const auto count = count_from(higher, x);
+    if (count >= k) threshold = higher;
+    if (count == k) break;
+  }
+  return threshold;
+}
+
+// A threshold that k entries reach as good as always, and few more than that: from a sample of x,
+// four standard deviations below where the sample says.
+std::uint32_t likely_threshold(std::size_t k, std::span<const float> x) {
+  std::array<float, kSample> sample;
+  const std::size_t stride = x.size() / kSample;
+  for (std::size_t i = 0; i < kSample; ++i) sample[i] = x[i * stride];
+  const double share =
+      static_cast<double>(k) * static_cast<double>(kSample) / static_cast<double>(x.size());
+  const auto rank = static_cast<std::size_t>(share + 4 * std::sqrt(share) + 8);
+  return rank < kSample ? find_threshold(rank, sample) : 0;
+}
+
+// Bit i of the bitmap says whether the magnitude of x[i] reaches the threshold.
+PORTER_VECTOR_CLONES
+void flag(std::uint32_t threshold, std::span<const float> x, std::span<std::uint32_t> bitmap) {
+  const std::size_t whole = x.size() / 32;
+  for (std::size_t w = 0; w < whole; ++w) {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 32; ++i)
+      bits |= (magnitude(x[32 * w + i]) >= threshold ? 1U : 0U) << i;
+    bitmap[w] = bits;
+  }
+  for (std::size_t i = 32 * whole; i < x.size(); ++i)
+    bitmap[whole] |= (magnitude(x[i]) >= threshold ? 1U : 0U) << (i - 32 * whole);
+}
+
+// Replaces `positions` by those of all magnitudes that reach the threshold.
+void find_from(std::uint32_t threshold, std::span<const float> x,
+               std::vector<std::uint32_t>& positions) {
+  const std::size_t words = 2 * (x.size() / 64 + 1);
+  positions.clear();
+  positions.resize(words);  // zero
+  flag(threshold, x, positions);
+  std::size_t count = 0;
+  for (const auto word : positions) count += static_cast<std::size_t>(std::popcount(word));
+  // The bitmap moves behind the place of the result.
+  const std::size_t start = count + kPositionSlack;
+  positions.resize(start + words);
+  std::copy_backward(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(words),
+                     positions.end());
+  read_bitmap(std::span(positions).subspan(start), std::span(positions).first(start));
+  positions.resize(count);
+}
+
+}  // namespace
+
+void keep_largest(std::size_t k, std::vector<float>& x, std::vector<std::uint32_t>& positions) {
+  assert(1 <= k && k <= x.size());
+  // Candidates first, where x is long enough for that to pay. They take the front of x.
+  const auto likely = x.size() >= 2 * kSample ? likely_threshold(k, x) : 0;
+  find_from(likely, x, positions);
+  if (positions.size() < k) find_from(0, x, positions);
+  for (std::size_t i = 0; i < positions.size(); ++i) x[i] = x[positions[i]];
+  x.resize(positions.size());
+
+  const auto threshold = find_threshold(k, x);
+  std::size_t ties = k - count_from(threshold + 1, x);  // how many that equal it are kept
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto m = magnitude(x[i]);
+    const bool tie = m == threshold && ties > 0;
+    x[kept] = x[i];
+    positions[kept] = positions[i];
+    kept += m > threshold || tie ? 1 : 0;
+    ties -= tie ? 1 : 0;
+  }
+  assert(kept == k);
+  x.resize(k);
+  positions.resize(k);
+}
+
+}  // namespace porter
