@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/core/rng.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "exact_math.hpp"
@@ -51,10 +50,11 @@ std::uint64_t RngStream::next_u64() {
 void RngStream::fill_words(std::span<std::uint32_t> out) {
   std::size_t i = 0;
   while (i < out.size() && used_ < 4) out[i++] = next_u32();
-  for (; i + 4 <= out.size(); i += 4, ++counter_[0]) {
-    const auto block = philox_block(counter_, key_);
-    std::copy(block.begin(), block.end(), out.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  const std::size_t blocks = (out.size() - i) / 4;
+  philox_words(join_words(key_[0], key_[1]), static_cast<Draw>(counter_[3]), counter_[2],
+               counter_[1], counter_[0], out.subspan(i, 4 * blocks));
+  counter_[0] += static_cast<std::uint32_t>(blocks);
+  i += 4 * blocks;
   while (i < out.size()) out[i++] = next_u32();
 }
 
