@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "every_simd_target.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/experiment.hpp"
 #include "temp_dir.hpp"
@@ -152,13 +153,16 @@ void expect_match(const std::string& name) {
   }
 }
 
-TEST(Golden, RunsMatchTheReference) {
+TEST(Golden, RunsMatchTheReferenceOnEveryInstructionSet) {
   const auto cases = case_names(kFolder);
   ASSERT_FALSE(cases.empty());
-  for (const auto& name : cases) {
-    SCOPED_TRACE(name);
-    EXPECT_NO_THROW(expect_match(name));  // a run that fails must not hide the others
-  }
+  for_every_simd_target([&](const std::string& target) {
+    fmt::print("{}\n", target);
+    for (const auto& name : cases) {
+      SCOPED_TRACE(name);
+      EXPECT_NO_THROW(expect_match(name));  // a run that fails must not hide the others
+    }
+  });
 }
 
 }  // namespace
