@@ -83,6 +83,9 @@ TEST(MechanismAudit, StaysBelowTheCertifiedEpsilonForEverySampler) {
         setting.sampler = {kind, 50, kind == Sampler::full ? 50 : batch};
         setting.adjacency = adjacency;
         setting.sigma = 1.0 / static_cast<double>(setting.sampler.batch());
+        // What 10000 runs show at b = 5 is between 0 and a third of the limit; this seed shows more
+        // than most, so that the second claim below can fail.
+        setting.seed = 3;
         const auto check = mechanism_check(setting, 10'000);
         SCOPED_TRACE(concat(int(kind), " ", int(adjacency), " b=", batch, ": ", check.measured,
                             " of ", check.limit));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "porter/core/simd.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
 #include "temp_dir.hpp"
@@ -54,6 +55,18 @@ TEST_F(Cli, TwoRunsAndTwoThreadCountsGiveTheSameModel) {
   ASSERT_EQ(porter("run c.toml --out a --set run.threads=1").exit_code, 0);
   ASSERT_EQ(porter("run c.toml --out b --set run.threads=2").exit_code, 0);
   EXPECT_EQ(read_file(dir_ / "a" / "model.npz"), read_file(dir_ / "b" / "model.npz"));
+}
+
+TEST_F(Cli, EveryInstructionSetGivesTheSameModel) {
+  ASSERT_EQ(porter("run c.toml --out best").exit_code, 0);
+  for (const auto& target : simd_targets()) {
+    ASSERT_EQ(porter("--simd " + target + " run c.toml --out " + target).exit_code, 0) << target;
+    EXPECT_EQ(read_file(dir_ / target / "model.npz"), read_file(dir_ / "best" / "model.npz"))
+        << target;
+  }
+  const auto refused = porter("--simd abacus run c.toml --out none");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find(simd_targets().front()), std::string::npos) << refused.output;
 }
 
 TEST_F(Cli, AnInterruptWritesACheckpointAndResumeContinuesBitForBit) {

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/simd.hpp"
 #include "porter/version.hpp"
 
 namespace {
@@ -27,6 +28,11 @@ int run(int argc, char** argv) {
   CLI::App app{"porter: decentralised training with compressed messages, clipping and privacy"};
   app.name("porter");
   app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
+  app.add_option_function<std::string>(
+         "--simd", [](const std::string& name) { porter::limit_simd(name); },
+         "Use no better instruction set than this; results do not depend on it")
+      ->type_name("NAME")
+      ->default_str(porter::simd_target());
   app.require_subcommand(1);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return std::string("porter: ") + error.what() + "\nRun " + failed->get_display_name() +
