@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "porter/core/normal_noise.hpp"
@@ -16,8 +17,8 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     : problem_(problem),
       options_(options),
       pool_(pool),
-      scratch_(problem.agents, problem.model.dim()),
-      scale_(problem.agents, 1.0) {
+      factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
+      desks_(problem.agents) {
   if (!options_.secure) return;
   for (std::size_t agent = 0; agent < problem.agents; ++agent) {
     secret_sampling_.emplace_back();
@@ -35,45 +36,55 @@ void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
-  scale_[agent] = clipped_mean(agent, x, round, g);
+  desks_[agent].scale = clipped_mean(agent, x, round, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
-  scale(std::exchange(scale_[agent], 1.0), g);
+  scale(std::exchange(desks_[agent].scale, 1.0), g);
   options_.secure->release(g, secret_noise_[agent]);
 }
 
 void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) const {
-  if (options_.secure || options_.noise_stddev == 0) return scale(scale_[tile.agent], g);
+  if (options_.secure || options_.noise_stddev == 0) return scale(desks_[tile.agent].scale, g);
   std::array<float, kTileSize> noise;
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round)
       .fill(tile.first, std::span(noise).first(g.size()));
-  scale_and_add(scale_[tile.agent], options_.noise_stddev, std::span(noise).first(g.size()), g);
+  scale_and_add(desks_[tile.agent].scale, options_.noise_stddev, std::span(noise).first(g.size()), g);
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {
   std::vector<std::uint32_t> batch;
-  if (options_.secure) {
-    options_.sampler.draw(secret_sampling_[agent], batch);
-  } else {
-    RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
-    options_.sampler.draw(rng, batch);
-  }
+  draw_batch(agent, round, batch);
   return batch;
+}
+
+void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
+                                   std::vector<std::uint32_t>& batch) {
+  if (options_.secure) return options_.sampler.draw(secret_sampling_[agent], batch);
+  RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
+  options_.sampler.draw(rng, batch);
 }
 
 // g becomes the mean up to the factor that is returned.
 double GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
                                        std::uint32_t round, std::span<double> g) {
-  const auto sample_gradient = scratch_.row(agent);
-  const double weight = 1.0 / static_cast<double>(options_.sampler.batch());
-  std::fill(g.begin(), g.end(), 0.0);
-  for (const auto index : draw_batch(agent, round)) {
-    problem_.model.loss(x, problem_.sample(agent, index), sample_gradient);
-    if (options_.clip_target == ClipTarget::sample) options_.clip.apply(sample_gradient);
-    axpy(weight, sample_gradient, g);
-  }
-  if (options_.clip_target == ClipTarget::batch) options_.clip.apply(g);
-  return 1;
+  auto& desk = desks_[agent];
+  draw_batch(agent, round, desk.batch);
+  const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
+  const bool clips = options_.clip.kind != Clip::Kind::none;
+  // The mean of one sample is the sample: the model then knows its norm without another pass.
+  const bool single = options_.sampler.batch() == 1 && desk.batch.size() == 1;
+  const bool by_sample = clips && (options_.clip_target == ClipTarget::sample || single);
+  const double sum_scale =
+      problem_.model.gradient_sum(x,
+                                  {.data = problem_.train,
+                                   .first_row = agent * problem_.samples_per_agent(),
+                                   .rows = desk.batch,
+                                   .factor = by_sample ? &factor_ : nullptr},
+                                  g, desk.workspace);
+  if (!clips || by_sample) return sum_scale * mean;
+  const double factor = factor_(std::sqrt(squared_norm(g)) * sum_scale * mean);
+  if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
+  return sum_scale * mean * factor;
 }
 
 }  // namespace porter

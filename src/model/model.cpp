@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/model/model.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
 #include "registry.hpp"
 
 namespace porter {
+
+std::span<double> Workspace::take(std::size_t slot, std::size_t count) {
+  if (slot >= slots_.size()) slots_.resize(slot + 1);
+  if (slots_[slot].size() < count) slots_[slot].resize(count);
+  return std::span(slots_[slot]).first(count);
+}
+
+double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
+                           std::span<double> sum, Workspace& workspace) const {
+  const auto factor_of = [&](std::span<const double> gradient) {
+    return batch.factor ? (*batch.factor)(std::sqrt(squared_norm(gradient))) : 1.0;
+  };
+  if (batch.rows.size() == 1) {
+    loss(x, batch.data[batch.first_row + batch.rows[0]], sum);
+    const double factor = factor_of(sum);
+    if (factor == 0) std::fill(sum.begin(), sum.end(), 0.0);  // the factor alone would keep NaN
+    return factor;
+  }
+  std::fill(sum.begin(), sum.end(), 0.0);
+  const auto gradient = workspace.take(0, sum.size());
+  for (const auto row : batch.rows) {
+    loss(x, batch.data[batch.first_row + row], gradient);
+    const double factor = factor_of(gradient);
+    if (factor != 0) axpy(factor, gradient, sum);
+  }
+  return 1;
+}
 
 Model::Totals Model::evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                               std::size_t last, std::span<double> gradient_sum) const {

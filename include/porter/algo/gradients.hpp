@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,7 +43,8 @@ class GradientEstimator {
   void estimate(const Rows& X, std::uint32_t round, Rows& G);
 
   /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
-  /// release, of every tile once: that factor, and the noise. Both on any thread.
+  /// release, of every tile once: that factor, and the noise. Both on any thread; after the first
+  /// rounds nothing is allocated.
   void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                std::span<double> g);
   void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile) const;
@@ -51,14 +53,22 @@ class GradientEstimator {
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
+  // What an agent needs while it computes a gradient.
+  struct Desk {
+    std::vector<std::uint32_t> batch;
+    Workspace workspace;
+    double scale = 1;  // the factor of its prepared gradient
+  };
+
   double clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
                       std::span<double> g);
+  void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
 
   Problem problem_;
   GradientOptions options_;
   ThreadPool& pool_;
-  Rows scratch_;
-  std::vector<double> scale_;                    // of each agent's prepared gradient
+  std::function<double(double)> factor_;  // of options_.clip
+  std::vector<Desk> desks_;
   std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
   std::vector<NoiseStream> secret_noise_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,28 @@
 #include "porter/data/dataset.hpp"
 
 namespace porter {
+
+/// The samples of one stochastic gradient: rows first_row + rows[i] of the data.
+struct BatchRequest {
+  const Dataset& data;
+  std::size_t first_row = 0;
+  std::span<const std::uint32_t> rows;
+  /// What a sample's gradient of this norm is multiplied by before it is added; 0 leaves the sample
+  /// out, whatever its gradient holds. Null: 1, and no norm is computed. (A function and not a
+  /// Clip: models know nothing of privacy.)
+  const std::function<double(double norm)>* factor = nullptr;
+};
+
+/// Memory that a model keeps from call to call, so that it allocates only when it needs more than
+/// ever before. The caller owns it; two threads need two.
+class Workspace {
+ public:
+  /// `count` numbers of any content, valid until the next take of the same slot.
+  std::span<double> take(std::size_t slot, std::size_t count);
+
+ private:
+  std::vector<std::vector<double>> slots_;
+};
 
 /// A loss over parameters x. A model of your own is one class with the three functions dim, loss
 /// and predict (examples/01_own_model.cpp). Immutable: one object serves all agents and threads.
@@ -28,6 +51,13 @@ class Model {
 
   /// The class number that x predicts for the sample, or the value in a regression.
   virtual double predict(std::span<const double> x, const Sample& sample) const = 0;
+
+  /// The sum over a batch of clipped gradients, what a training step needs:
+  ///   sum_z factor(|grad l(x; z)|) grad l(x; z)  =  returned scale * `sum`,
+  /// with `sum` overwritten (zero for an empty batch). The scale spares the one who reads `sum`
+  /// next a pass. The default calls `loss` sample by sample; models with structure do better.
+  virtual double gradient_sum(std::span<const double> x, const BatchRequest& batch,
+                              std::span<double> sum, Workspace& workspace) const;
 
   struct Totals {
     double loss = 0;
