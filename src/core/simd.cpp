@@ -4,10 +4,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdint>
 
 #include "porter/core/error.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -17,6 +19,9 @@ std::int64_t all_targets() {
   static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;
 }
+
+// The doubles in a register of the target in use; 0: not asked yet.
+std::atomic<std::size_t> g_width{0};
 
 std::int64_t lowest_bit(std::int64_t bits) { return bits & -bits; }
 
@@ -45,10 +50,20 @@ std::string simd_target() {
 void limit_simd(std::string_view name) {
   std::string known;
   for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
-    if (target_name(lowest_bit(rest)) == name) return hwy::SetSupportedTargetsForTest(rest);
+    if (target_name(lowest_bit(rest)) == name) {
+      g_width = 0;
+      return hwy::SetSupportedTargetsForTest(rest);
+    }
     known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
   }
   fail(ErrorKind::usage, "unknown instruction set \"", name, "\"; this processor has: ", known);
+}
+
+std::size_t vector_width() {
+  const std::size_t known = g_width.load(std::memory_order_relaxed);
+  if (known != 0) return known;
+  const auto target = simd_target();
+  return g_width = target.starts_with("avx512") ? 8 : target == "avx2" ? 4 : 2;
 }
 
 }  // namespace porter

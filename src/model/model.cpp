@@ -10,12 +10,6 @@
 
 namespace porter {
 
-std::span<double> Workspace::take(std::size_t slot, std::size_t count) {
-  if (slot >= slots_.size()) slots_.resize(slot + 1);
-  if (slots_[slot].size() < count) slots_[slot].resize(count);
-  return std::span(slots_[slot]).first(count);
-}
-
 double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
                            std::span<double> sum, Workspace& workspace) const {
   const auto factor_of = [&](std::span<const double> gradient) {
@@ -28,7 +22,8 @@ double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
     return factor;
   }
   std::fill(sum.begin(), sum.end(), 0.0);
-  const auto gradient = workspace.take(0, sum.size());
+  auto& gradient = workspace.get<std::vector<double>>();
+  gradient.resize(sum.size());
   for (const auto row : batch.rows) {
     loss(x, batch.data[batch.first_row + row], gradient);
     const double factor = factor_of(gradient);

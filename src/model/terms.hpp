@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "porter/core/vector_math.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {
@@ -22,6 +23,13 @@ inline double inner_product(std::span<const double> x, const Sample& sample) {
   return sum;
 }
 
+/// |f|^2
+inline double squared_norm(const Sample& sample) {
+  double sum = 0;
+  for (const float value : sample.values) sum += double{value} * double{value};
+  return sum;
+}
+
 /// y += a f
 inline void add_features(double a, const Sample& sample, std::span<double> y) {
   if (sample.sparse) {
@@ -34,26 +42,19 @@ inline void add_features(double a, const Sample& sample, std::span<double> y) {
 
 /// lambda sum_j x_j^2 / (1 + x_j^2), the nonconvex regulariser of the paper's section 5.1; unless
 /// `gradient` is empty, adds `weight` times its gradient.
-inline double regulariser(double lambda, std::span<const double> x, std::span<double> gradient,
-                          double weight = 1) {
-  if (lambda == 0) return 0;
-  double sum = 0;
-  for (const double value : x) sum += value * value / (1 + value * value);
-  for (std::size_t j = 0; j < gradient.size(); ++j) {
-    const double q = 1 + x[j] * x[j];
-    gradient[j] += weight * lambda * 2 * x[j] / (q * q);
-  }
-  return lambda * sum;
-}
+double regulariser(double lambda, std::span<const double> x, std::span<double> gradient,
+                   double weight = 1);
+
+/// Overwrites `gradient` with that of the regulariser.
+void regulariser_gradient(double lambda, std::span<const double> x, std::span<double> gradient);
 
 /// Turns scores into softmax probabilities in place and returns log sum exp, without overflow.
 inline double softmax_in_place(std::span<double> scores) {
   const double top = *std::max_element(scores.begin(), scores.end());
+  for (double& s : scores) s -= top;
+  exp_in_place(scores);
   double sum = 0;
-  for (double& s : scores) {
-    s = std::exp(s - top);
-    sum += s;
-  }
+  for (const double s : scores) sum += s;
   for (double& s : scores) s /= sum;
   return top + std::log(sum);
 }

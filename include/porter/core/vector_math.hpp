@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace porter {
 
-/// The sums below run over eight interleaved partial sums, so the compiler may use vectors without
-/// changing the result, and the rounding error is an eighth of that of one running sum.
+/// The sums below run over eight interleaved partial sums, so they can use vectors and the rounding
+/// error is an eighth of that of one running sum. Same bits on every instruction set.
 
 double dot(std::span<const double> a, std::span<const double> b);
 double squared_norm(std::span<const double> x);
@@ -20,5 +21,15 @@ void scale(double a, std::span<double> x);
 void scale_and_add(double a, double b, std::span<const float> x, std::span<double> y);
 /// y += a x
 void axpy(double a, std::span<const double> x, std::span<double> y);
+
+/// y = a x
+void scaled_copy(double a, std::span<const double> x, std::span<double> y);
+
+/// y = x
+void widen(std::span<const float> x, std::span<double> y);
+
+/// Every x becomes exp(x), to within two units in the last place; beyond +-708 it stays at
+/// exp(+-708). Our own, since the bits of the C library's differ from machine to machine.
+void exp_in_place(std::span<double> x);
 
 }  // namespace porter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,15 +25,19 @@ struct BatchRequest {
   const std::function<double(double norm)>* factor = nullptr;
 };
 
-/// Memory that a model keeps from call to call, so that it allocates only when it needs more than
-/// ever before. The caller owns it; two threads need two.
+/// What a model keeps from call to call, so that it need not allocate. The caller owns it and uses
+/// it with one model; two threads need two.
 class Workspace {
  public:
-  /// `count` numbers of any content, valid until the next take of the same slot.
-  std::span<double> take(std::size_t slot, std::size_t count);
+  /// The T that is kept here; a new one where there was none, or something else.
+  template <class T>
+  T& get() {
+    if (auto* kept = std::any_cast<T>(&kept_)) return *kept;
+    return kept_.emplace<T>();
+  }
 
  private:
-  std::vector<std::vector<double>> slots_;
+  std::any kept_;
 };
 
 /// A loss over parameters x. A model of your own is one class with the three functions dim, loss

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "porter/core/simd.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kLog2E = 0x1.71547652b82fep0;
+// ln 2 in two parts; the first has 21 zero bits at its end, so that n times it is exact.
+constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
+constexpr double kReach = 708;
+// Added to a small number, it leaves the number rounded to an integer in the low bits.
+constexpr double kRound = 0x1.8p52;
+
+// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; Taylor's series of exp(r) to r^13 is
+// off by less than 4e-18.
+template <std::size_t lanes>
+[[gnu::always_inline]] inline void exp_of(typename Lanes<lanes>::Vector& x) {
+  using Vector = typename Lanes<lanes>::Vector;
+  x = x < -kReach ? Vector{} - kReach : x;
+  x = x > kReach ? Vector{} + kReach : x;
+  const Vector shifted = x * kLog2E + kRound;
+  const Vector n = shifted - kRound;
+  const Vector r = (x - n * kLn2High) - n * kLn2Low;
+  Vector sum = r * (1.0 / 6227020800) + 1.0 / 479001600;
+  for (const double inverse_factorial :
+       {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+        1.0 / 24, 1.0 / 6, 1.0 / 2})
+    sum = sum * r + inverse_factorial;
+  sum = (sum * r) * r + r;
+  typename Lanes<lanes>::IntVector bits;
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits << 52) + (std::int64_t{1023} << 52);
+  Vector power;
+  std::memcpy(&power, &bits, sizeof power);
+  x = power + power * sum;
+}
+
+}  // namespace
+
+void exp_in_place(std::span<double> x) {
+  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+    for (std::size_t i = 0; i < x.size(); i += lanes) {
+      const auto count = std::min(lanes, x.size() - i);
+      typename Lanes<lanes>::Vector part{};
+      std::memcpy(&part, x.data() + i, count * sizeof(double));
+      exp_of<lanes>(part);
+      std::memcpy(x.data() + i, &part, count * sizeof(double));
+    }
+  });
+}
+
+}  // namespace porter

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+// With more entries than this the dense product is the faster one; measured.
+constexpr double kSparseShare = 0.4;
+
+}  // namespace
+
+void Inputs::begin(std::size_t features, std::size_t count) {
+  assert(count <= kMaxRows);
+  features_ = features;
+  dense_rows_.clear();
+  background_.clear();
+  squared_norms_.clear();
+  starts_.assign(1, 0);
+  // One more than needed, as the loop below writes before it knows.
+  if (columns_.size() < count * features + 1) {
+    columns_.resize(count * features + 1);
+    entries_.resize(count * features + 1);
+  }
+}
+
+// The first feature stands for the background: it is the corner of an image.
+void Inputs::add(const Sample& sample) {
+  std::size_t at = starts_.back();
+  double squares = 0, background = 0;
+  if (sample.sparse) {
+    for (std::size_t i = 0; i < sample.values.size(); ++i, ++at) {
+      columns_[at] = sample.columns[i];
+      entries_[at] = double{sample.values[i]};
+      squares += entries_[at] * entries_[at];
+    }
+  } else {
+    const float first = sample.values[0];
+    background = double{first};
+    for (std::size_t j = 0; j < features_; ++j) {
+      columns_[at] = static_cast<std::uint32_t>(j);
+      at += sample.values[j] != first;
+    }
+    for (std::size_t e = starts_.back(); e < at; ++e) {
+      const double value = double{sample.values[columns_[e]]};
+      entries_[e] = value - background;
+      squares += value * value;
+    }
+    squares += static_cast<double>(features_ - (at - starts_.back())) * (background * background);
+    dense_rows_.push_back(sample.values.data());
+  }
+  starts_.push_back(static_cast<std::uint32_t>(at));
+  background_.push_back(background);
+  squared_norms_.push_back(squares);
+}
+
+void Inputs::finish() {
+  const auto all = static_cast<double>(rows() * features_);
+  dense_ = !dense_rows_.empty() && starts_.back() > kSparseShare * all;
+  if (!dense_) return;
+  if (values_.size() < rows() * features_) values_.resize(rows() * features_);
+  for (std::size_t i = 0; i < rows(); ++i)
+    widen({dense_rows_[i], features_}, std::span(values_).subspan(i * features_, features_));
+}
+
+void Inputs::multiply(std::size_t n, const double* b, std::span<const double> column_sums,
+                      double* c) const {
+  if (dense_) {
+    std::fill_n(c, rows() * n, 0.0);
+    return multiply_add(rows(), n, features_, {values_.data(), features_, 1}, b, n, c, n);
+  }
+  for (std::size_t i = 0; i < rows(); ++i) scaled_copy(background_[i], column_sums, {c + i * n, n});
+  multiply_add({starts_, columns_, entries_}, n, b, n, c, n);
+}
+
+void Inputs::clear(std::size_t i) {
+  if (dense_)
+    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(i * features_), features_, 0.0);
+  std::fill(entries_.begin() + starts_[i], entries_.begin() + starts_[i + 1], 0.0);
+  background_[i] = 0;
+}
+
+void Inputs::add_dense(std::size_t n, const double* d, double* g) const {
+  multiply_add(n, features_, rows(), {d, 1, n}, values_.data(), features_, g, features_);
+}
+
+void Inputs::add_sparse(std::size_t n, const double* d, std::span<double> u, double* t) {
+  for (std::size_t i = 0; i < rows(); ++i) axpy(background_[i], {d + i * n, n}, u);
+  sort_by_column();
+  multiply_add({column_starts_, column_rows_, column_entries_}, n, d, n, t, n);
+}
+
+void Inputs::sort_by_column() {
+  const std::size_t count = starts_.back();
+  column_starts_.assign(features_ + 1, 0);
+  if (column_rows_.size() < count) {
+    column_rows_.resize(count);
+    column_entries_.resize(count);
+  }
+  for (std::size_t e = 0; e < count; ++e) ++column_starts_[columns_[e] + 1];
+  for (std::size_t j = 0; j < features_; ++j) column_starts_[j + 1] += column_starts_[j];
+  next_ = column_starts_;
+  for (std::size_t i = 0; i < rows(); ++i)
+    for (std::size_t e = starts_[i]; e < starts_[i + 1]; ++e) {
+      const auto to = next_[columns_[e]]++;
+      column_rows_[to] = static_cast<std::uint32_t>(i);
+      column_entries_[to] = entries_[e];
+    }
+}
+
+}  // namespace porter

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of a multi-layer perceptron with softmax cross-entropy:
+//   a_0 = f,  a_l = activation(W_l a_{l-1} + c_l),  scores = W_L a_{L-1} + c_L,
+//   x = vec(W_1, c_1, ..., W_L, c_L).
+// With deltas  delta_L = softmax(scores) - e_label,
+//   delta_l = W_{l+1}^T delta_{l+1} * activation'(a_l),
+// the gradient of one sample is  dW_l = delta_l a_{l-1}^T,  dc_l = delta_l, so its squared norm
+//   sum_l |delta_l|^2 (|a_{l-1}|^2 + 1)
+// needs no gradient (Goodfellow: Efficient Per-Example Gradient Computations, 2015).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace porter {
+
+/// One dense layer: W (outputs x inputs, row-major) at `weights` inside x, then, where `biased`, c
+/// (outputs) at `biases`.
+struct Layer {
+  std::size_t inputs, outputs, weights, biases;
+  bool biased;
+
+  template <class T>
+  std::span<T> weights_of(std::span<T> x) const {
+    return x.subspan(weights, inputs * outputs);
+  }
+  template <class T>
+  std::span<T> biases_of(std::span<T> x) const {
+    return x.subspan(biases, biased ? outputs : 0);
+  }
+};
+
+/// An activation in place, and its derivative as a function of its value: delta *= activation'.
+struct Activation {
+  void (*apply)(std::span<double> t);
+  void (*times_slope)(std::span<const double> a, std::span<double> delta);
+};
+
+/// sigmoid | tanh | relu; Error{usage} otherwise.
+Activation make_activation(const std::string& name);
+
+struct Layers {
+  std::vector<Layer> list;
+  Activation activation;
+  std::size_t dim = 0;
+
+  Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
+         const std::string& activation_name);
+  std::size_t size() const { return list.size(); }
+};
+
+/// Turns scores into delta_L.
+void scores_to_delta(std::span<double> scores, float label);
+
+}  // namespace porter
