@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "linear_sum.hpp"
 #include "registry.hpp"
 #include "terms.hpp"
 
@@ -20,7 +21,7 @@ class Linear final : public Model {
               std::span<double> gradient) const override {
     const double r = inner_product(x, sample) - double{sample.label};
     std::fill(gradient.begin(), gradient.end(), 0.0);
-    if (!gradient.empty()) add_features(r / (1 + r * r / 2), sample, gradient);
+    if (!gradient.empty()) add_features(slope(r), sample, gradient);
     return std::log1p(r * r / 2) + regulariser(lambda_, x, gradient);
   }
 
@@ -28,7 +29,16 @@ class Linear final : public Model {
     return inner_product(x, sample);
   }
 
+  double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
+                      Workspace& workspace) const override {
+    return linear_gradient_sum(lambda_, x, batch, sum, workspace, [](double score, float label) {
+      return slope(score - double{label});
+    });
+  }
+
  private:
+  static double slope(double r) { return r / (1 + r * r / 2); }
+
   double lambda_;
   std::size_t features_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "linear_sum.hpp"
 #include "registry.hpp"
 #include "terms.hpp"
 
@@ -29,6 +30,14 @@ class Logistic final : public Model {
 
   double predict(std::span<const double> x, const Sample& sample) const override {
     return inner_product(x, sample) > 0 ? 1 : 0;
+  }
+
+  double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
+                      Workspace& workspace) const override {
+    return linear_gradient_sum(lambda_, x, batch, sum, workspace, [](double score, float label) {
+      const double y = label > 0 ? 1 : -1;
+      return -y / (1 + std::exp(y * score));
+    });
   }
 
   // The regulariser is the same for every row, so it is added once.

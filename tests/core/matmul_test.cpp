@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "porter/core/rng.hpp"
+#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {
@@ -33,6 +34,59 @@ TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
           multiply_add(m, n, k, view, b.data(), n, c.data(), n);
           EXPECT_EQ(c, expected);
         }
+}
+
+TEST(MultiplyAdd, OfASparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
+  const std::vector<std::uint32_t> starts = {0, 2, 2, 5}, columns = {1, 3, 0, 3, 4};
+  RngStream rng(2, Draw::test, 0, 0);
+  std::vector<double> values(5);
+  rng.fill_normal(values);
+  for (const std::size_t n : {1, 3, 8, 17, 64, 77, 150}) {
+    SCOPED_TRACE(n);
+    std::vector<double> b(5 * n), c(3 * n);
+    rng.fill_normal(b);
+    rng.fill_normal(c);
+    auto expected = c;
+    for (std::size_t i = 0; i < 3; ++i)
+      for (auto e = starts[i]; e < starts[i + 1]; ++e)
+        for (std::size_t j = 0; j < n; ++j)
+          expected[i * n + j] += values[e] * b[columns[e] * n + j];
+    multiply_add({starts, columns, values}, n, b.data(), n, c.data(), n);
+    EXPECT_EQ(c, expected);
+  }
+}
+
+TEST(Multiply, HasTheBitsOfDot) {
+  for (const std::size_t m : {1, 3, 4, 9})
+    for (const std::size_t n : {1, 7, 8, 29, 64}) {
+      SCOPED_TRACE(testing::Message() << m << ' ' << n);
+      RngStream rng(3, Draw::test, 0, 0);
+      std::vector<double> a(m * n), x(n), y(m);
+      rng.fill_normal(a);
+      rng.fill_normal(x);
+      multiply(m, n, a.data(), x.data(), y.data());
+      for (std::size_t i = 0; i < m; ++i) EXPECT_EQ(y[i], dot(std::span(a).subspan(i * n, n), x));
+    }
+}
+
+TEST(Transpose, AndItsSumMoveEveryElement) {
+  for (const std::size_t m : {1, 8, 13})
+    for (const std::size_t n : {1, 8, 21}) {
+      SCOPED_TRACE(testing::Message() << m << ' ' << n);
+      RngStream rng(4, Draw::test, 0, 0);
+      std::vector<double> a(m * n), u(n), b(n * m), c(n * m, 1.0), d(m * n);
+      rng.fill_normal(a);
+      rng.fill_normal(u);
+      transpose(m, n, a.data(), n, b.data(), m);
+      add_transposed(m, n, a.data(), u, c.data());
+      outer_product(std::span(a).first(m), u, d.data());
+      for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+          EXPECT_EQ(b[j * m + i], a[i * n + j]);
+          EXPECT_EQ(c[j * m + i], 1.0 + (u[j] + a[i * n + j]));
+          EXPECT_EQ(d[i * n + j], a[i] * u[j]);
+        }
+    }
 }
 
 }  // namespace

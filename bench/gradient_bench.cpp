@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stochastic gradients of the paper's two models as a round needs them, the matrix products alone,
+// and an evaluation. The data have the sizes and the share of zeros of a9a and MNIST.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "porter/algo/gradients.hpp"
+#include "porter/core/matmul.hpp"
+#include "porter/core/rng.hpp"
+#include "porter/run/evaluator.hpp"
+
+namespace {
+
+using namespace porter;
+
+// `share` of the features of a row differ from the background.
+Dataset make_data(std::size_t rows, std::size_t features, std::size_t classes, double share,
+                  bool sparse, float background) {
+  RngStream rng(1, Draw::test, 0, 0);
+  Dataset data;
+  data.features = features;
+  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(static_cast<double>(c));
+  if (sparse) data.row_starts.push_back(0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t j = 0; j < features; ++j) {
+      const bool entry = j > 0 && rng.uniform() < share;
+      if (sparse && !entry) continue;
+      data.values.push_back(entry ? static_cast<float>(rng.uniform()) : background);
+      if (sparse) data.columns.push_back(static_cast<std::uint32_t>(j));
+    }
+    if (sparse) data.row_starts.push_back(data.values.size());
+    data.labels.push_back(static_cast<float>(rng.below(classes)));
+  }
+  return data;
+}
+
+const Dataset& images(bool dense) {
+  static const Dataset some = make_data(10000, 784, 10, 0.19, false, -0.42F);
+  static const Dataset full = make_data(10000, 784, 10, 0.999, false, 0.0F);
+  return dense ? full : some;
+}
+
+const Dataset& census() {
+  static const Dataset data = make_data(32560, 124, 2, 0.113, true, 0.0F);
+  return data;
+}
+
+constexpr std::size_t kAgents = 10;
+
+// The gradients of all agents; range(0) is the batch.
+void gradients(benchmark::State& state, const ModelOptions& options, const Dataset& data) {
+  const auto model = make_model(options, data.features, data.classes.size());
+  ThreadPool pool(1);
+  const BatchSampler sampler(Sampler::fixed, data.rows() / kAgents,
+                             static_cast<std::size_t>(state.range(0)));
+  GradientEstimator estimator({*model, data, kAgents},
+                              {.sampler = sampler, .clip = parse_clip("smooth:1")}, pool);
+  Rows X(kAgents, model->dim()), G(X);
+  RngStream(2, Draw::test, 0, 0).fill_normal(X.values());
+  for (double& x : X.values()) x *= 0.1;
+  std::uint32_t round = 0;
+  for (auto _ : state) {
+    ++round;
+    for (std::size_t agent = 0; agent < kAgents; ++agent)
+      benchmark::DoNotOptimize(estimator.prepare(agent, X.row(agent), round, G.row(agent)));
+  }
+  state.counters["per_gradient"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kAgents,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void mlp_images(benchmark::State& state) { gradients(state, {.name = "mlp"}, images(false)); }
+void mlp_dense(benchmark::State& state) { gradients(state, {.name = "mlp"}, images(true)); }
+void logistic(benchmark::State& state) {
+  gradients(state, {.name = "logistic", .lambda = 0.2}, census());
+}
+BENCHMARK(mlp_images)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+BENCHMARK(mlp_dense)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+BENCHMARK(logistic)->Arg(1)->Arg(32)->Unit(benchmark::kMicrosecond);
+
+// The matrix products of one MLP gradient with batch range(0): forward and backward of the first
+// layer, three of the second.
+void mlp_products(benchmark::State& state) {
+  const auto b = static_cast<std::size_t>(state.range(0));
+  std::vector<double> a(b * 784), w(784 * 64), h(b * 64), v(64 * 10), s(b * 10), g(64 * 784);
+  RngStream rng(3, Draw::test, 0, 0);
+  for (auto* values : {&a, &w, &v}) rng.fill_normal(*values);
+  for (auto _ : state) {
+    multiply_add(b, 64, 784, {a.data(), 784, 1}, w.data(), 64, h.data(), 64);
+    multiply_add(b, 10, 64, {h.data(), 64, 1}, v.data(), 10, s.data(), 10);
+    multiply_add(b, 64, 10, {s.data(), 10, 1}, v.data(), 64, h.data(), 64);
+    multiply_add(10, 64, b, {s.data(), 1, 10}, h.data(), 64, v.data(), 64);
+    multiply_add(64, 784, b, {h.data(), 1, 64}, a.data(), 784, g.data(), 784);
+    benchmark::ClobberMemory();
+    state.PauseTiming();
+    std::fill(h.begin(), h.end(), 0.1);  // or the numbers grow out of range
+    std::fill(s.begin(), s.end(), 0.1);
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(mlp_products)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
+// Loss, accuracy and full gradient of one point, on all cores.
+void evaluation(benchmark::State& state, const ModelOptions& options, const Dataset& data) {
+  const auto model = make_model(options, data.features, data.classes.size());
+  ThreadPool pool;
+  std::vector<double> x(model->dim());
+  RngStream(2, Draw::test, 0, 0).fill_normal(x);
+  for (auto _ : state) benchmark::DoNotOptimize(evaluate_point(*model, data, x, true, pool));
+  state.counters["per_row"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * data.rows()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+void evaluate_images(benchmark::State& state) { evaluation(state, {.name = "mlp"}, images(false)); }
+void evaluate_dense(benchmark::State& state) { evaluation(state, {.name = "mlp"}, images(true)); }
+void evaluate_logistic(benchmark::State& state) {
+  evaluation(state, {.name = "logistic", .lambda = 0.2}, census());
+}
+BENCHMARK(evaluate_images)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(evaluate_dense)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(evaluate_logistic)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/core/vector_math.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "porter/core/rng.hpp"
+
+namespace porter {
+namespace {
+
+TEST(Exp, IsWithinTwoUnitsInTheLastPlace) {
+  std::vector<double> x;
+  for (double t = -700; t <= 700; t += 0.37) x.push_back(t);
+  for (double t = -1; t <= 1; t += 0.0037) x.push_back(t);
+  auto y = x;
+  exp_in_place(y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const long double exact = std::exp(static_cast<long double>(x[i]));
+    const double unit = std::nextafter(y[i], INFINITY) - y[i];
+    EXPECT_LE(std::abs(static_cast<double>(static_cast<long double>(y[i]) - exact)), 2 * unit)
+        << x[i];
+  }
+}
+
+TEST(Exp, KeepsItsLimitsAndNaN) {
+  const double inf = std::numeric_limits<double>::infinity();
+  std::vector<double> x = {inf, -inf, 1e9, -1e9, std::nan(""), 0, -0.0};
+  exp_in_place(x);
+  EXPECT_GT(x[0], 1e307);
+  EXPECT_LT(x[1], 1e-307);
+  EXPECT_EQ(x[2], x[0]);
+  EXPECT_EQ(x[3], x[1]);
+  EXPECT_TRUE(std::isnan(x[4]));
+  EXPECT_EQ(x[5], 1);
+  EXPECT_EQ(x[6], 1);
+}
+
+// The order of the sums is part of the contract: eight partial sums, added in pairs.
+TEST(Dot, AddsInItsOrderWhateverTheVectors) {
+  for (const std::size_t n : {0, 1, 7, 8, 9, 100, 1001}) {
+    SCOPED_TRACE(n);
+    std::vector<double> a(n), b(n);
+    RngStream rng(1, Draw::test, 0, 0);
+    rng.fill_normal(a);
+    rng.fill_normal(b);
+    double s[8] = {}, d[8] = {};
+    for (std::size_t i = 0; i < n; ++i) {
+      s[i % 8] += a[i] * b[i];
+      d[i % 8] += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    EXPECT_EQ(dot(a, b), ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+    EXPECT_EQ(squared_distance(a, b),
+              ((d[0] + d[1]) + (d[2] + d[3])) + ((d[4] + d[5]) + (d[6] + d[7])));
+  }
+}
+
+}  // namespace
+}  // namespace porter

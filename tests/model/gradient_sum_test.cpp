@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+#include "porter/core/rng.hpp"
+#include "porter/core/vector_math.hpp"
+#include "porter/model/model.hpp"
+#include "toy_data.hpp"
+
+namespace {
+
+// Allocations of this program, counted for the test that there are none.
+std::size_t allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace porter {
+namespace {
+
+using Factor = std::function<double(double)>;
+
+const Factor kSmooth = [](double norm) { return std::isfinite(norm) ? 1 / (1 + norm) : 0; };
+const Factor kLinear = [](double norm) {
+  return std::isfinite(norm) ? (norm <= 0.7 ? 1 : 0.7 / norm) : 0;
+};
+
+// Rows that are mostly one value, as images are.
+Dataset mostly_background(std::size_t rows, std::size_t features, std::size_t classes,
+                          float background) {
+  auto data = toy_data(rows, features, classes, false);
+  RngStream rng(5, Draw::test, 0, 0);
+  for (std::size_t i = 0; i < data.values.size(); ++i)
+    if (i % features == 0 || rng.below(5) != 0) data.values[i] = background;
+  return data;
+}
+
+std::vector<double> random_point(std::size_t dim, std::uint32_t round) {
+  std::vector<double> x(dim);
+  RngStream(4, Draw::test, 0, round).fill_normal(x);
+  return x;
+}
+
+std::vector<std::uint32_t> first_rows(std::size_t count) {
+  std::vector<std::uint32_t> rows(count);
+  for (std::size_t i = 0; i < count; ++i) rows[i] = static_cast<std::uint32_t>(i);
+  return rows;
+}
+
+std::vector<double> fast_sum(const Model& model, const std::vector<double>& x,
+                             const BatchRequest& batch, Workspace& workspace) {
+  std::vector<double> sum(model.dim(), 7.0);
+  const double scale = model.gradient_sum(x, batch, sum, workspace);
+  for (double& value : sum) value *= scale;
+  return sum;
+}
+
+// One gradient after the other, by the definition.
+std::vector<double> naive_sum(const Model& model, const std::vector<double>& x,
+                              const BatchRequest& batch) {
+  std::vector<double> sum(model.dim(), 0.0), g(model.dim());
+  for (const auto row : batch.rows) {
+    model.loss(x, batch.data[batch.first_row + row], g);
+    const double factor = batch.factor ? (*batch.factor)(std::sqrt(squared_norm(g))) : 1;
+    if (factor != 0) axpy(factor, g, sum);
+  }
+  return sum;
+}
+
+void expect_close(const std::vector<double>& fast, const std::vector<double>& naive,
+                  double tolerance) {
+  EXPECT_LE(std::sqrt(squared_distance(fast, naive)),
+            tolerance * (1e-3 + std::sqrt(squared_norm(naive))));
+}
+
+struct Case {
+  const char* name;
+  ModelOptions options;
+  std::size_t classes;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"logistic", {.name = "logistic", .lambda = 0.2}, 2},
+      {"logistic without regulariser", {.name = "logistic"}, 2},
+      {"softmax", {.name = "softmax"}, 4},
+      {"softmax regularised", {.name = "softmax", .lambda = 0.01}, 4},
+      {"linear", {.name = "linear", .lambda = 0.1}, 0},
+      {"mlp", {.name = "mlp", .hidden = {5}, .activation = "sigmoid"}, 3},
+      {"mlp 2", {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .activation = "tanh"}, 3},
+      {"mlp 3", {.name = "mlp", .hidden = {17, 3, 9}, .activation = "relu"}, 11},
+      {"mlp 4", {.name = "mlp", .hidden = {8, 16, 24, 70}, .activation = "sigmoid"}, 2},
+      {"mlp wide", {.name = "mlp", .lambda = 0.3, .hidden = {133}, .activation = "relu"}, 10},
+      {"mlp without hidden layer", {.name = "mlp", .lambda = 0.01, .hidden = {}}, 3},
+  };
+  return all;
+}
+
+TEST(GradientSum, IsTheSumOfTheClippedGradients) {
+  std::uint32_t round = 0;
+  for (const auto& c : cases())
+    for (const std::size_t features : {3, 8, 29})
+      for (const int kind : {0, 1, 2, 3}) {
+        const auto data =
+            kind == 0   ? toy_data(300, features, c.classes, false)
+            : kind == 1 ? toy_data(300, features, c.classes, true)
+                        : mostly_background(300, features, c.classes, kind == 2 ? 0.0F : -0.4F);
+        const auto model = make_model(c.options, features, c.classes);
+        Workspace workspace;  // the same for all sizes: nothing may be left over
+        for (const std::size_t b : {130, 1, 2, 7, 0, 1, 290})
+          for (const Factor* factor : {static_cast<const Factor*>(nullptr), &kSmooth, &kLinear}) {
+            SCOPED_TRACE(testing::Message() << c.name << ", " << features << " features, data "
+                                            << kind << ", batch " << b
+                                            << (factor == &kSmooth ? " smooth"
+                                                : factor           ? " linear"
+                                                                   : ""));
+            const auto x = random_point(model->dim(), ++round);
+            const auto rows = first_rows(b);
+            const BatchRequest batch{data, 10, rows, factor};
+            // The norm of a sum with the regulariser is rounded up by 1e-10 of the squares.
+            expect_close(fast_sum(*model, x, batch, workspace), naive_sum(*model, x, batch),
+                         c.options.lambda > 0 && factor ? 1e-8 : 1e-12);
+          }
+      }
+}
+
+TEST(GradientSum, TheDefaultOfAModelOfOnesOwnAgrees) {
+  const auto data = toy_data(40, 6, 2, false);
+  const auto model = make_model({.name = "logistic", .lambda = 0.2}, 6, 2);
+  const auto x = random_point(6, 1);
+  for (const std::size_t b : {0, 1, 5}) {
+    const auto rows = first_rows(b);
+    const BatchRequest batch{data, 3, rows, &kSmooth};
+    std::vector<double> sum(6, 7.0);
+    Workspace workspace;
+    const double scale = model->Model::gradient_sum(x, batch, sum, workspace);
+    for (double& value : sum) value *= scale;
+    expect_close(sum, naive_sum(*model, x, batch), 1e-14);
+  }
+}
+
+// A sample whose gradient is not finite counts for nothing, alone and among others.
+TEST(GradientSum, ABrokenSampleContributesNothing) {
+  const auto inf = std::numeric_limits<float>::infinity();
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& c : cases())
+    for (const bool images : {false, true})
+      for (const float broken : {inf, -inf, nan})
+        for (const std::size_t column : {0, 5}) {
+          SCOPED_TRACE(testing::Message()
+                       << c.name << (images ? " images " : " ") << broken << " at " << column);
+          auto data = images ? mostly_background(60, 9, c.classes, -0.4F)
+                             : toy_data(60, 9, c.classes, false);
+          data.values[4 * 9 + column] = broken;
+          const auto model = make_model(c.options, 9, c.classes);
+          const auto x = random_point(model->dim(), 3);
+          Workspace workspace;
+          for (const std::vector<std::uint32_t>& rows :
+               {std::vector<std::uint32_t>{4}, {1, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) {
+            const BatchRequest batch{data, 0, rows, &kSmooth};
+            std::vector<double> sum(model->dim(), 7.0);
+            const double scale = model->gradient_sum(x, batch, sum, workspace);
+            ASSERT_TRUE(all_finite(sum));  // whatever the scale
+            for (double& value : sum) value *= scale;
+            expect_close(sum, naive_sum(*model, x, batch), 1e-8);
+          }
+        }
+}
+
+// Where data term and regulariser nearly cancel, the digits of their sum do too; the clipped
+// gradient must not become longer than the threshold.
+TEST(GradientSum, ClipsToTheThresholdWhereTheRegulariserCancelsTheData) {
+  Dataset data;
+  data.features = 2;
+  data.values = {1, 0, 1, 0};
+  data.labels = {1, 1};
+  data.classes = {0, 1};
+  const double tau = 1e-7;
+  const Factor clip = [&](double norm) { return norm <= tau ? 1 : tau / norm; };
+  // -1 / (1 + exp(x)) + 2 lambda x / (1 + x^2)^2 = 0 at x = 0.3 for this lambda
+  const double x0 = 0.3;
+  const double lambda = (1 + x0 * x0) * (1 + x0 * x0) / (2 * x0) / (1 + std::exp(x0));
+  const auto model = make_model({.name = "logistic", .lambda = lambda}, 2, 2);
+  const std::vector<std::uint32_t> rows = {0, 1};
+  for (int step = -50; step <= 50; ++step) {
+    const std::vector<double> x = {x0 + step * 1e-8, 0};
+    Workspace workspace;
+    const auto sum = fast_sum(*model, x, {data, 0, rows, &clip}, workspace);
+    EXPECT_LE(std::sqrt(squared_norm(sum)), 2 * tau * (1 + 1e-9)) << step;
+  }
+}
+
+TEST(GradientSum, AllocatesNothingOnceItHasItsMemory) {
+  for (const auto& c : cases())
+    for (const bool sparse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
+      const auto data = toy_data(200, 12, c.classes, sparse);
+      const auto model = make_model(c.options, 12, c.classes);
+      const auto x = random_point(model->dim(), 3);
+      std::vector<double> sum(model->dim());
+      Workspace workspace;
+      const auto rows = first_rows(150);
+      const auto run = [&] {
+        for (const std::size_t b : {150, 1, 20, 0})
+          model->gradient_sum(x, {data, 0, std::span(rows).first(b), &kSmooth}, sum, workspace);
+      };
+      run();
+      const auto before = allocations;
+      run();
+      EXPECT_EQ(allocations, before);
+    }
+}
+
+}  // namespace
+}  // namespace porter
