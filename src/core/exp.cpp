@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "porter/core/simd.hpp"
+#include "porter/core/vectors.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
