@@ -22,6 +22,12 @@ std::int64_t cell_width(std::int64_t k, int cells) {
 
 double position(std::int64_t k, double step) { return static_cast<double>(k) * step; }
 
+StepLoss in_order(StepLoss loss) {
+  std::sort(loss.nodes.begin(), loss.nodes.end(),
+            [](const auto& a, const auto& b) { return a.k < b.k; });
+  return loss;
+}
+
 }  // namespace
 
 LossGrid::LossGrid(const LossPair& pair, const GridSpec& spec) : pair_(pair), step_(spec.step) {
@@ -72,7 +78,7 @@ StepLoss LossGrid::forward() const {
   StepLoss loss{step_, {}, p_above_};
   for (const auto& cell : cells_) loss.nodes.push_back({cell.k, cell.p});
   loss.nodes.push_back({k_min_, p_below_});  // rounded up
-  return loss;
+  return in_order(std::move(loss));
 }
 
 StepLoss LossGrid::reverse() const {
@@ -80,7 +86,7 @@ StepLoss LossGrid::reverse() const {
   StepLoss loss{step_, {}, q_below_};
   for (const auto& cell : cells_) loss.nodes.push_back({-cell.k, cell.q});
   loss.nodes.push_back({-k_max_, q_above_});
-  return loss;
+  return in_order(std::move(loss));
 }
 
 StepLoss LossGrid::symmetrised() const {
@@ -94,7 +100,7 @@ StepLoss LossGrid::symmetrised() const {
       placed += cell.p + cell.q;
     }
   loss.nodes.push_back({0, std::max(0.0, 1 - placed)});
-  return loss;
+  return in_order(std::move(loss));
 }
 
 }  // namespace porter

@@ -15,7 +15,7 @@ struct StepLoss {
     double mass;
   };
   double step = 0;          ///< h
-  std::vector<Node> nodes;  ///< no order
+  std::vector<Node> nodes;  ///< k ascending
   double infinite = 0;
 };
 

@@ -21,13 +21,26 @@ constexpr double kMassError = 1e-13;
 // Coefficients below exp(-80) are taken as zero; with their own error they are below exp(-70).
 constexpr double kLogNegligible = -80, kNegligible = 4e-31;
 
+// The nodes are in order and most gaps are alike, so few exponentials are needed: from the node
+// with the largest factor on, each factor is that of the node before times exp(-|t| h gap).
 double log_moment(const StepLoss& loss, double t) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const auto& [k, mass] : loss.nodes)
-    if (mass > 0) largest = std::max(largest, t * loss.step * static_cast<double>(k));
-  double sum = 0;
-  for (const auto& [k, mass] : loss.nodes)
-    sum += mass * std::exp(t * loss.step * static_cast<double>(k) - largest);
+  const auto& nodes = loss.nodes;
+  const std::size_t count = nodes.size();
+  const auto at = [&](std::size_t i) { return t > 0 ? nodes[count - 1 - i] : nodes[i]; };
+  std::size_t first = 0;
+  while (first + 1 < count && at(first).mass == 0) ++first;
+  const double largest = t * loss.step * static_cast<double>(at(first).k);
+  double sum = at(first).mass, factor = 1, ratio = 1;
+  std::int64_t gap = 0;
+  for (std::size_t i = first + 1; i < count; ++i) {
+    const auto next = std::abs(at(i).k - at(i - 1).k);
+    if (next != gap) {
+      gap = next;
+      ratio = std::exp(-std::abs(t) * loss.step * static_cast<double>(gap));
+    }
+    factor *= ratio;
+    sum += at(i).mass * factor;
+  }
   return largest + std::log(sum);
 }
 
@@ -104,10 +117,12 @@ Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const Re
 
 // The 2-norm of w(x) = exp(-t x) (1 - exp(-x)) over the grid points of a window.
 double weight_norm(double tilt, double step, std::size_t length) {
-  double squares = 0;
+  const double decay_step = std::exp(-tilt * step), rest_step = std::exp(-step);
+  double squares = 0, decay = 1, rest = 1;
   for (std::size_t j = 1; j < length; ++j) {
-    const double x = step * static_cast<double>(j), decay = std::exp(-tilt * x);
-    squares += std::pow(decay * std::expm1(-x), 2);
+    decay *= decay_step, rest *= rest_step;
+    const double weight = decay * (1 - rest + static_cast<double>(j) * 2 * kUnit);
+    squares += weight * weight;
     if (decay < 1e-20) break;  // the rest is below double precision
   }
   return std::sqrt(squares);

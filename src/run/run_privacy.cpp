@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
@@ -39,12 +41,18 @@ SecureNoise make_secure(double sigma, double tau, const BatchSampler& sampler, A
 
 }  // namespace
 
+struct RunPrivacy::Intervals {
+  std::mutex mutex;
+  std::map<std::uint64_t, EpsilonInterval> known;
+};
+
 RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim)
     : config_(config),
       sampler_(sampler),
       dim_(dim),
       tau_(parse_clip(config.algorithm.clip).tau),
-      most_releases_(kUnlimited) {
+      most_releases_(kUnlimited),
+      intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;
   check_delta();
   calibrate();
@@ -57,6 +65,8 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
           "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
   if (certifiable) account();
 }
+
+RunPrivacy::~RunPrivacy() = default;
 
 void RunPrivacy::check_delta() {
   const auto& privacy = *config_.privacy;
@@ -112,10 +122,11 @@ void RunPrivacy::account() {
               kDistanceShare * config_.privacy->delta,
           ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
           " is too small for the precision of the secure noise over ", rounds, " rounds");
-  std::uint64_t allowed = 0, refused = rounds + 1;  // the largest count within the budget
+  // The largest count within the budget; mostly all rounds, as sigma was made for them.
+  std::uint64_t allowed = curve_->upper(rounds) <= budget ? rounds : 0, refused = rounds + 1;
   while (refused - allowed > 1) {
     const auto middle = allowed + (refused - allowed) / 2;
-    (curve_->upper(middle) <= budget ? allowed : refused) = middle;
+    (curve_->exact(middle) <= budget ? allowed : refused) = middle;
   }
   most_releases_ = allowed;
 }
@@ -124,13 +135,16 @@ std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
   if (!curve_) return std::nullopt;
   if (releases == 0) return 0;
   if (releases <= config_.algorithm.rounds) return curve_->upper(releases);
-  return porter::epsilon(event(releases), accounted_delta_).upper;
+  return interval(releases)->upper;
 }
 
 std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
   if (!curve_) return std::nullopt;
   if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
-  return porter::epsilon(event(releases), accounted_delta_);
+  const std::lock_guard lock(intervals_->mutex);
+  const auto [place, is_new] = intervals_->known.try_emplace(releases);
+  if (is_new) place->second = porter::epsilon(event(releases), accounted_delta_);
+  return place->second;
 }
 
 std::string RunPrivacy::sentence(std::uint64_t releases) const {

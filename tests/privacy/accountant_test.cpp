@@ -217,22 +217,34 @@ TEST(Accountant, RefusesWhatMakesNoSense) {
 }
 
 TEST(EpsilonCurve, BoundsEveryNumberOfSteps) {
-  for (const auto& event : {fixed(3256, 1, 2, 10'000), poisson(0.01, 1, 1000), full(30, 1000)}) {
+  for (const auto& event : {fixed(3256, 1, 2, 10'000), fixed(3256, 1, 0.3, 10'000),
+                            poisson(0.01, 1, 1000), full(30, 1000)}) {
     const EpsilonCurve curve(event, 1e-4);
     double before = 0;
-    for (const std::uint64_t steps : {1, 7, 100, 400, 1000}) {
+    for (const std::uint64_t steps : {1, 7, 63, 64, 65, 100, 400, 777, 999, 1000}) {
       auto shorter = event;
       shorter.steps = steps;
       const auto interval = epsilon(shorter, 1e-4);
       const double upper = curve.upper(steps);
       EXPECT_GE(upper, interval.lower) << steps;
-      EXPECT_NEAR(upper, interval.upper, 1e-3 * interval.upper + 1e-6) << steps;
-      EXPECT_GE(upper, before) << steps;
+      // Half a per cent for the grid at the end, 3 % for the rounded count.
+      EXPECT_LE(upper, 1.05 * interval.upper + 1e-6) << steps;
+      EXPECT_GE(upper, before * (1 - 1e-3)) << steps;
+      EXPECT_EQ(curve.exact(steps), interval.upper) << steps;
       before = upper;
     }
     EXPECT_EQ(curve.upper(0), 0);
+    EXPECT_EQ(curve.upper(event.steps), epsilon(event, 1e-4).upper);
     EXPECT_THROW(curve.upper(event.steps + 1), Error);
   }
+}
+
+TEST(EpsilonCurve, HoldsForMoreStepsThanAreAskedFor) {
+  const EpsilonCurve curve(fixed(3256, 1, 2, 100'000), 1e-4);
+  EXPECT_EQ(curve.upper(65), curve.upper(66));  // 7 bits: multiples of 2
+  EXPECT_LT(curve.upper(66), curve.upper(67));
+  EXPECT_EQ(curve.upper(4097), curve.upper(4224));  // 13 bits: multiples of 128
+  EXPECT_LT(curve.upper(4224), curve.upper(4225));
 }
 
 TEST(Calibration, FindsTheLeastNoiseThatKeepsTheTarget) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,15 +21,17 @@ class RunPrivacy {
  public:
   /// Works out sigma. Error{usage} names the key that makes the request impossible.
   RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim);
+  ~RunPrivacy();
 
   double sigma() const { return sigma_; }
   /// Present where the noise is secret.
   const std::optional<SecureNoise>& secure() const { return secure_; }
 
-  /// What so many releases have cost, certified; nothing where nothing can be certified (no noise,
+  /// What so many releases have cost, certified (a few per cent above interval().upper before the
+  /// last round); nothing where nothing can be certified (no noise,
   /// or no clipping of each sample). Simulated noise is accounted as if it were secret.
   std::optional<double> epsilon(std::uint64_t releases) const;
-  /// Both bounds after so many releases.
+  /// Both bounds after so many releases; computed once.
   std::optional<EpsilonInterval> interval(std::uint64_t releases) const;
   /// How many releases the budget allows: secret noise stops there, simulated noise never does.
   std::uint64_t most_releases() const { return most_releases_; }
@@ -56,6 +59,8 @@ class RunPrivacy {
   std::optional<EpsilonCurve> curve_;
   std::uint64_t most_releases_ = 0;
   std::vector<std::string> notes_;
+  struct Intervals;
+  std::unique_ptr<Intervals> intervals_;
 };
 
 }  // namespace porter
