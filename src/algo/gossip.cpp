@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "porter/core/error.hpp"
+
 namespace porter {
 Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
                std::vector<Channel> channels)
@@ -54,8 +56,8 @@ std::span<const double> Gossip::gap(std::size_t channel, const Tile& tile) {
 
 void Gossip::append_state(std::vector<NamedRows>& state) {
   for (std::size_t c = 0; c < lines_.size(); ++c) {
-    state.push_back({"Q" + std::to_string(c), &lines_[c].Q});
-    state.push_back({"gap" + std::to_string(c), &lines_[c].gap});
+    state.push_back({concat("Q", c), &lines_[c].Q});
+    state.push_back({concat("gap", c), &lines_[c].gap});
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "porter/core/error.hpp"
 #include "porter/report/plot.hpp"
 
 namespace porter {
@@ -11,8 +12,8 @@ namespace porter {
 inline constexpr std::size_t kColours = 7, kDashes = 5;
 
 inline std::string style_classes(const Series& series) {
-  return "c" + std::to_string(series.style % kColours) +
-         (series.companion ? " companion" : " d" + std::to_string(series.style % kDashes));
+  const auto colour = concat("c", series.style % kColours);
+  return series.companion ? colour + " companion" : concat(colour, " d", series.style % kDashes);
 }
 
 }  // namespace porter

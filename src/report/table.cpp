@@ -67,7 +67,8 @@ std::string Table::to_text() const {
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const auto& cell = lines[n][i];
       const auto fill = padding(cell, widths[i]);
-      text += (i > 0 ? " " : "") + (columns[shown[i]].is_text ? cell + fill : fill + cell);
+      if (i > 0) text += ' ';
+      text += columns[shown[i]].is_text ? cell + fill : fill + cell;
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + '\n';
@@ -119,7 +120,7 @@ std::string Table::to_html() const {
 std::string Table::to_csv() const {
   std::string out;
   for (std::size_t c = 0; c < columns.size(); ++c)
-    out += (c > 0 ? "," : "") + escape_csv(columns[c].key);
+    out.append(c > 0 ? "," : "").append(escape_csv(columns[c].key));
   out += '\n';
   for (const auto& row : rows) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

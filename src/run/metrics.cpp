@@ -49,7 +49,7 @@ const std::vector<MetricsColumn>& metrics_columns() {
 std::string metrics_header() {
   std::string line;
   for (const auto& column : metrics_columns())
-    line += (line.empty() ? "" : ",") + std::string(column.name);
+    line.append(line.empty() ? "" : ",").append(column.name);
   return line + '\n';
 }
 

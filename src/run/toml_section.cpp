@@ -6,6 +6,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "porter/core/error.hpp"
+
 namespace porter {
 namespace {
 
@@ -110,7 +112,7 @@ void TomlSection::refuse_unknown_keys() const {
 std::string TomlSection::place(std::string_view key) const {
   const auto* node = table_ ? table_->get(key) : nullptr;
   std::string line;
-  if (node && node->source().begin.line > 0) line = ":" + std::to_string(node->source().begin.line);
+  if (node && node->source().begin.line > 0) line = concat(":", node->source().begin.line);
   return source_ + line + ": " + name_ + "." + std::string(key) + ": ";
 }
 

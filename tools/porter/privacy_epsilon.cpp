@@ -11,12 +11,8 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
-  MechanismOptions mechanism;
-  DeltaOption delta;
-};
-
-std::string as_text(const Options& options, const EpsilonInterval& epsilon, double renyi) {
+std::string as_text(const AccountingOptions& options, const EpsilonInterval& epsilon,
+                    double renyi) {
   return options.mechanism.to_text() + fmt::format(
                                            "delta          {:g}\n"
                                            "epsilon        {}  (certified)\n"
@@ -28,14 +24,12 @@ std::string as_text(const Options& options, const EpsilonInterval& epsilon, doub
                                            epsilon.method);
 }
 
-void run(const Options& options) {
+void run(const AccountingOptions& options) {
   const auto& mechanism = options.mechanism;
   const double delta = options.delta.delta;
-  const auto warnings = options.delta.check(mechanism.records);
-  if (const auto refused = mechanism.refused())
-    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
-         ". Without amplification: epsilon = ",
-         rounded_up(epsilon(refused->unamplified, delta).upper), " at delta = ", delta);
+  const auto warnings = options.check([delta](const PrivacyEvent& unamplified) {
+    return "epsilon = " + rounded_up(epsilon(unamplified, delta).upper);
+  });
   const auto event = mechanism.event();
   const auto interval = epsilon(event, delta);
   const double renyi = renyi_epsilon(std::span(&event, 1), delta);
@@ -43,24 +37,21 @@ void run(const Options& options) {
     std::cout << as_text(options, interval, renyi);
     return;
   }
-  nlohmann::ordered_json json = {{"epsilon", json_number(interval.upper)},
-                                 {"epsilon_lower", json_number(interval.lower)},
-                                 {"epsilon_renyi", json_number(renyi)},
-                                 {"delta", delta},
-                                 {"method", interval.method}};
-  json.update(mechanism.to_json());
-  json["warnings"] = warnings;
-  std::cout << json.dump(2) << '\n';
+  options.print_json({{"epsilon", json_number(interval.upper)},
+                      {"epsilon_lower", json_number(interval.lower)},
+                      {"epsilon_renyi", json_number(renyi)},
+                      {"delta", delta},
+                      {"method", interval.method}},
+                     warnings);
 }
 
 }  // namespace
 
 void add_privacy_epsilon(CLI::App& privacy) {
   auto* command = privacy.add_subcommand("epsilon", "the epsilon of a given noise");
-  const auto options = std::make_shared<Options>();
-  options->mechanism.add_to(*command);
+  const auto options = std::make_shared<AccountingOptions>();
+  options->add_to(*command);
   options->mechanism.add_sigma_to(*command);
-  options->delta.add_to(*command);
   command->footer(
       "Example: porter privacy epsilon --m 3256 --batch 32 --sigma 0.125 --rounds 3256 --delta "
       "1e-5");

@@ -184,6 +184,28 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   return {std::move(warning)};
 }
 
+void AccountingOptions::add_to(CLI::App& command) {
+  mechanism.add_to(command);
+  delta.add_to(command);
+}
+
+std::vector<std::string> AccountingOptions::check(
+    const std::function<std::string(const PrivacyEvent&)>& unamplified) const {
+  auto warnings = delta.check(mechanism.records);
+  if (const auto refused = mechanism.refused())
+    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
+         ". Without amplification: ", unamplified(refused->unamplified),
+         " at delta = ", delta.delta);
+  return warnings;
+}
+
+void AccountingOptions::print_json(nlohmann::ordered_json answer,
+                                   const std::vector<std::string>& warnings) const {
+  answer.update(mechanism.to_json());
+  answer["warnings"] = warnings;
+  std::cout << answer.dump(2) << '\n';
+}
+
 std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }
 std::string rounded_down(double value, int digits) { return rounded(value, digits, -1); }
 

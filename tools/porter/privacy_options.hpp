@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -57,6 +58,20 @@ struct DeltaOption {
   /// A delta of 1/m allows to publish one record in full. Throws Error{usage} for delta >= 1/m
   /// unless allowed; returns warnings, which are printed to standard error as well.
   std::vector<std::string> check(std::int64_t records) const;
+};
+
+/// What `epsilon` and `sigma` share.
+struct AccountingOptions {
+  MechanismOptions mechanism;
+  DeltaOption delta;
+
+  void add_to(CLI::App& command);
+  /// Throws Error{usage} for samplers that are not accounted for, with `unamplified`, which says
+  /// what they are worth; returns the warnings on delta.
+  std::vector<std::string> check(
+      const std::function<std::string(const PrivacyEvent&)>& unamplified) const;
+  /// The answer, then the options, then the warnings.
+  void print_json(nlohmann::ordered_json answer, const std::vector<std::string>& warnings) const;
 };
 
 /// With six digits, rounded away from a promise that does not hold.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "porter/report/table.hpp"
+#include "privacy_options.hpp"
 
 namespace porter::cli {
 namespace {
@@ -34,12 +35,6 @@ const char* name_of(Sampler sampler) {
 
 const char* name_of(Adjacency adjacency) {
   return adjacency == Adjacency::replace ? "replace" : "add-remove";
-}
-
-// A sigma rounded down would not keep the promise.
-std::string rounded_up(double value, int digits) {
-  const double unit = std::pow(10.0, std::floor(std::log10(value)) - digits + 1);
-  return fmt::format("{:.{}g}", std::ceil(value / unit - 1e-9) * unit, digits);
 }
 
 std::string human_bytes(double bytes) {

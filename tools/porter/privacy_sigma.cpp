@@ -11,9 +11,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
-  MechanismOptions mechanism;
-  DeltaOption delta;
+struct Options : AccountingOptions {
   double epsilon = 1;
 };
 
@@ -25,11 +23,10 @@ double calibrated(const Options& options, const PrivacyEvent& event) {
 void run(Options options) {
   auto& mechanism = options.mechanism;
   const double delta = options.delta.delta;
-  const auto warnings = options.delta.check(mechanism.records);
-  if (const auto refused = mechanism.refused())
-    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
-         ". Without amplification: sigma = ", rounded_up(calibrated(options, refused->unamplified)),
-         " for epsilon = ", options.epsilon, " at delta = ", delta);
+  const auto warnings = options.check([&](const PrivacyEvent& unamplified) {
+    return fmt::format("sigma = {} for epsilon = {:g}",
+                       rounded_up(calibrated(options, unamplified)), options.epsilon);
+  });
   mechanism.sigma = calibrated(options, mechanism.event());
   const auto interval = epsilon(mechanism.event(), delta);
   if (!mechanism.json) {
@@ -42,15 +39,13 @@ void run(Options options) {
                      rounded_up(*mechanism.sigma));
     return;
   }
-  nlohmann::ordered_json json = {{"sigma", *mechanism.sigma},
-                                 {"epsilon", interval.upper},
-                                 {"epsilon_lower", interval.lower},
-                                 {"epsilon_target", options.epsilon},
-                                 {"delta", delta},
-                                 {"method", interval.method}};
-  json.update(mechanism.to_json());
-  json["warnings"] = warnings;
-  std::cout << json.dump(2) << '\n';
+  options.print_json({{"sigma", *mechanism.sigma},
+                      {"epsilon", interval.upper},
+                      {"epsilon_lower", interval.lower},
+                      {"epsilon_target", options.epsilon},
+                      {"delta", delta},
+                      {"method", interval.method}},
+                     warnings);
 }
 
 }  // namespace
@@ -58,8 +53,7 @@ void run(Options options) {
 void add_privacy_sigma(CLI::App& privacy) {
   auto* command = privacy.add_subcommand("sigma", "the least noise that keeps an epsilon");
   const auto options = std::make_shared<Options>();
-  options->mechanism.add_to(*command);
-  options->delta.add_to(*command);
+  options->add_to(*command);
   command->add_option("--epsilon", options->epsilon, "Epsilon to keep")
       ->required()
       ->type_name("EPSILON");
