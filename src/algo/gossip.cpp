@@ -11,11 +11,12 @@ Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
     : compressor_(compressor), seed_(setup.gradients.seed) {
   const auto& [graph, W] = setup.network;
   const std::size_t agents = graph.nodes(), dim = setup.start.size();
+  const auto columns = W.weights.transposed();
   for (std::size_t i = 0; i < agents; ++i) {
     auto& row = incoming_.emplace_back();
-    for (std::size_t j = 0; j < agents; ++j) {
-      const double weight = W(j, i) - (i == j ? 1 : 0);
-      if (weight != 0) row.push_back({static_cast<std::uint32_t>(j), weight});
+    for (auto [j, weight] : columns.row(i)) {
+      if (i == j) weight -= 1;
+      if (weight != 0) row.push_back({j, weight});
     }
     degrees_.push_back(graph.degree(i));
   }

@@ -27,11 +27,12 @@ class Eavesdropper {
     const auto& [graph, W] = subject.network;
     const auto attacker = graph.neighbours(kVictim).front();
     const auto& heard = graph.neighbours(attacker);
-    for (std::size_t j = 0; j < graph.nodes(); ++j) {
-      const double weight = W(j, kVictim) - (j == kVictim ? 1 : 0);
+    const auto columns = W.weights.transposed();
+    for (const auto& [j, w] : columns.row(kVictim)) {
+      const double weight = w - (j == kVictim ? 1 : 0);
       const bool known =
           j == kVictim || j == attacker || std::find(heard.begin(), heard.end(), j) != heard.end();
-      incoming_.push_back({static_cast<std::uint32_t>(known ? j : kVictim), weight});
+      incoming_.push_back({known ? j : std::uint32_t{kVictim}, weight});
     }
   }
 

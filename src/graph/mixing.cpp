@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <Eigen/Dense>
-#include <cassert>
-
 #include "mixing_rules.hpp"
 #include "registry.hpp"
 
@@ -35,24 +32,6 @@ constexpr Rule kRules[] = {
 Mixing make_mixing(std::string_view text, const Graph& graph) {
   const auto spec = split_spec(text);
   return find_row(kRules, spec, "mixing").make(graph, spec);
-}
-
-double mixing_rate(std::size_t nodes, std::span<const double> weights) {
-  assert(weights.size() == nodes * nodes);
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto n = static_cast<Eigen::Index>(nodes);
-  Matrix gap = Eigen::Map<const Matrix>(weights.data(), n, n);
-  gap.array() -= 1.0 / static_cast<double>(nodes);
-  // The largest singular value of A is the largest eigenvalue of [0 A; A' 0], and of |A| itself if
-  // A = A'.
-  if (gap != gap.transpose()) {
-    Matrix both = Matrix::Zero(2 * n, 2 * n);
-    both.topRightCorner(n, n) = gap;
-    both.bottomLeftCorner(n, n) = gap.transpose();
-    gap = std::move(both);
-  }
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(gap, Eigen::EigenvaluesOnly);
-  return eigen.eigenvalues().cwiseAbs().maxCoeff();
 }
 
 std::vector<MixingInfo> mixing_table() {

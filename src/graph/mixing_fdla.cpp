@@ -10,7 +10,8 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kMaxEdges = 6000;  // beyond, one solution takes minutes and 300 MB
+// Beyond these, one solution takes minutes and 300 MB.
+constexpr std::size_t kMaxEdges = 6000, kMaxNodes = 1000;
 constexpr double kPromisedGap = 1e-6;
 
 // On an edge-transitive graph averaging W over the automorphisms makes all weights equal and, as
@@ -40,10 +41,12 @@ Mixing mix_fdla(const Graph& graph, const Spec& spec) {
     mixing.alpha_lower_bound = mixing.alpha;
     return mixing;
   }
-  if (graph.edges().size() > kMaxEdges) {
+  if (graph.edges().size() > kMaxEdges || graph.nodes() > kMaxNodes) {
     auto mixing = mix_best_constant(graph, spec);
-    mixing.note = concat("fdla solves graphs of up to ", kMaxEdges, " edges; this one has ",
-                         graph.edges().size(), ", so best-constant was used instead");
+    const auto note = concat("fdla solves graphs of up to ", kMaxNodes, " nodes and ", kMaxEdges,
+                             " edges; this one has ", graph.nodes(), " and ", graph.edges().size(),
+                             ", so best-constant was used instead");
+    mixing.note = mixing.note.empty() ? note : note + "; " + mixing.note;
     return mixing;
   }
   const auto start = best_constant(graph);

@@ -24,11 +24,10 @@ void check_shape(const NpyArray& array, std::size_t n, const std::string& name) 
           found.empty() ? "a single number" : found);
 }
 
-void check_finite(const Mixing& w, const std::string& name) {
-  for (std::size_t i = 0; i < w.nodes; ++i)
-    for (std::size_t j = 0; j < w.nodes; ++j)
-      require(std::isfinite(w(i, j)), ErrorKind::usage, name, ": entry (", i, ", ", j, ") is ",
-              w(i, j), ", expected a finite number");
+void check_finite(const NpyArray& w, std::size_t n, const std::string& name) {
+  for (std::size_t i = 0; i < w.values.size(); ++i)
+    require(std::isfinite(w.values[i]), ErrorKind::usage, name, ": entry (", i / n, ", ", i % n,
+            ") is ", w.values[i], ", expected a finite number");
 }
 
 template <class Entry>
@@ -42,17 +41,19 @@ void check_sums(std::size_t n, Entry entry, const char* what, const std::string&
   }
 }
 
-void check_sparsity(Mixing& w, const Graph& graph, const std::string& name) {
-  std::vector<bool> allowed(w.nodes);
-  for (std::size_t i = 0; i < w.nodes; ++i) {
-    allowed.assign(w.nodes, false);
+void check_sparsity(NpyArray& w, const Graph& graph, const std::string& name) {
+  const std::size_t n = graph.nodes();
+  std::vector<bool> allowed(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    allowed.assign(n, false);
     allowed[i] = true;
     for (const auto j : graph.neighbours(i)) allowed[j] = true;
-    for (std::size_t j = 0; j < w.nodes; ++j) {
+    for (std::size_t j = 0; j < n; ++j) {
       if (allowed[j]) continue;
-      require(std::abs(w(i, j)) <= kZeroTolerance, ErrorKind::usage, name, ": entry (", i, ", ", j,
-              ") is ", w(i, j), ", but the graph has no edge between ", i, " and ", j);
-      w.weights[i * w.nodes + j] = 0;
+      double& entry = w.values[i * n + j];
+      require(std::abs(entry) <= kZeroTolerance, ErrorKind::usage, name, ": entry (", i, ", ", j,
+              ") is ", entry, ", but the graph has no edge between ", i, " and ", j);
+      entry = 0;
     }
   }
 }
@@ -61,20 +62,20 @@ void check_sparsity(Mixing& w, const Graph& graph, const std::string& name) {
 
 Mixing mix_from_file(const Graph& graph, const Spec& spec) {
   const std::string name(*spec.argument);
+  const std::size_t n = graph.nodes();
   auto array = load_npy(name);
-  check_shape(array, graph.nodes(), name);
-  Mixing w{.nodes = graph.nodes(),
-           .weights = std::move(array.values),
-           .alpha_lower_bound = {},
-           .method = "file",
-           .note = {}};
-  check_finite(w, name);
+  check_shape(array, n, name);
+  check_finite(array, n, name);
+  const auto& values = array.values;
   check_sums(
-      w.nodes, [&](auto i, auto j) { return w(i, j); }, "row", name);
+      n, [&](auto i, auto j) { return values[i * n + j]; }, "row", name);
   check_sums(
-      w.nodes, [&](auto i, auto j) { return w(j, i); }, "column", name);
-  check_sparsity(w, graph, name);
-  w.alpha = mixing_rate(w.nodes, w.weights);
+      n, [&](auto i, auto j) { return values[j * n + i]; }, "column", name);
+  check_sparsity(array, graph, name);
+  Mixing w;
+  w.weights = MixingMatrix(n, array.values);
+  w.method = "file";
+  set_rate(w, mixing_rate(w.weights));
   // The margin is rounding: a matrix such as I must not pass as 1 - 1e-16.
   require(w.alpha < 1 - 1e-12, ErrorKind::usage, name, ": the mixing rate |W - 11'/n| is ", w.alpha,
           ", expected below 1 (otherwise agents never agree)");

@@ -23,6 +23,9 @@ struct BestConstant {
 };
 BestConstant best_constant(const Graph& graph);
 
+/// Fills in what is known of alpha.
+void set_rate(Mixing& mixing, const MixingRate& rate);
+
 /// The symmetric W with these weights on graph.edges(), its rows completed to the sum 1.
 Mixing mixing_from_edges(const Graph& graph, std::span<const double> edge_weights,
                          std::string method);

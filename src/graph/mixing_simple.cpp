@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules with a formula. L is the graph's Laplacian, d_i the degree of node i.
-#include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "mixing_rules.hpp"
 #include "porter/core/error.hpp"
+#include "spectrum.hpp"
 
 namespace porter {
 namespace {
@@ -20,36 +22,60 @@ double metropolis_weight(const Graph& graph, std::uint32_t i, std::uint32_t j) {
   return 1.0 / static_cast<double>(1 + std::max(graph.degree(i), graph.degree(j)));
 }
 
+// The eigenvalues of I - c L are 1 - c l, so that of a constant weight c on a graph whose Laplacian
+// is known needs no computation.
+MixingRate edge_rate(const Graph& graph, const MixingMatrix& weights,
+                     std::span<const double> edge_weights) {
+  const bool constant = std::adjacent_find(edge_weights.begin(), edge_weights.end(),
+                                           std::not_equal_to<>()) == edge_weights.end();
+  if (graph.nodes() > kDenseNodes && constant)
+    if (const auto ends = known_laplacian_ends(graph)) {
+      const double c = edge_weights.front();
+      return {.alpha = std::max(std::abs(1 - c * ends->l_2), std::abs(1 - c * ends->l_n)),
+              .error = 0,
+              .method = "closed form",
+              .note = {}};
+    }
+  return mixing_rate(weights);
+}
+
 }  // namespace
+
+void set_rate(Mixing& mixing, const MixingRate& rate) {
+  mixing.alpha = rate.alpha;
+  mixing.alpha_error = rate.error;
+  mixing.alpha_method = rate.method;
+  mixing.note = rate.note;
+}
 
 Mixing mixing_from_edges(const Graph& graph, std::span<const double> edge_weights,
                          std::string method) {
-  const std::size_t n = graph.nodes();
-  Mixing mixing{.nodes = n,
-                .weights = std::vector<double>(n * n, 0.0),
-                .alpha_lower_bound = {},
-                .method = std::move(method),
-                .note = {}};
+  std::vector<std::vector<MixingWeight>> rows(graph.nodes());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].reserve(graph.degree(i) + 1);
+  // The edges are sorted, so the neighbours below i reach row i in order before the diagonal does,
+  // and those above after it.
   std::size_t e = 0;
-  for (const auto& [i, j] : graph.edges())
-    mixing.weights[i * n + j] = mixing.weights[j * n + i] = edge_weights[e++];
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    const std::size_t diagonal = rows[i].size();
+    rows[i].push_back({i, 0});
+    for (; e < edge_weights.size() && graph.edges()[e].first == i; ++e) {
+      const auto j = graph.edges()[e].second;
+      rows[i].push_back({j, edge_weights[e]});
+      rows[j].push_back({i, edge_weights[e]});
+    }
     double off_diagonal = 0;
-    for (const auto j : graph.neighbours(i)) off_diagonal += mixing.weights[i * n + j];
-    mixing.weights[i * n + i] = 1 - off_diagonal;
+    for (const auto& entry : rows[i]) off_diagonal += entry.weight;
+    rows[i][diagonal].weight = 1 - off_diagonal;
   }
-  mixing.alpha = mixing_rate(n, mixing.weights);
+  Mixing mixing;
+  mixing.weights = MixingMatrix(rows);
+  mixing.method = std::move(method);
+  set_rate(mixing, edge_rate(graph, mixing.weights, edge_weights));
   return mixing;
 }
 
 BestConstant best_constant(const Graph& graph) {
-  const auto n = static_cast<Eigen::Index>(graph.nodes());
-  Eigen::MatrixXd laplacian = Eigen::MatrixXd::Zero(n, n);
-  for (Eigen::Index i = 0; i < n; ++i)
-    laplacian(i, i) = static_cast<double>(graph.degree(static_cast<std::size_t>(i)));
-  for (const auto& [i, j] : graph.edges()) laplacian(i, j) = laplacian(j, i) = -1;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(laplacian, Eigen::EigenvaluesOnly);
-  const double l_2 = eigen.eigenvalues()[1], l_n = eigen.eigenvalues()[n - 1];
+  const auto [l_2, l_n] = laplacian_ends(graph);
   return {2 / (l_2 + l_n), (l_n - l_2) / (l_n + l_2)};
 }
 

@@ -116,7 +116,8 @@ TEST(Fdla, SubgradientDescentConvergesToTheSameRate) {
   for (int t = 1; t <= 4000; ++t) {
     const auto mixing = mixing_from_edges(graph, w, "iterate");
     lowest = std::min(lowest, mixing.alpha);
-    Eigen::MatrixXd gap = Eigen::Map<const Eigen::MatrixXd>(mixing.weights.data(), 10, 10);
+    const auto dense = mixing.weights.dense();
+    Eigen::MatrixXd gap = Eigen::Map<const Eigen::MatrixXd>(dense.data(), 10, 10);
     gap.array() -= 0.1;
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gap);
     const bool positive = eigen.eigenvalues()[9] >= -eigen.eigenvalues()[0];

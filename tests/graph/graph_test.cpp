@@ -148,8 +148,8 @@ TEST(Topology, ImpossibleCombinationsSayWhatIsWrong) {
   expect_error(usage, {"radius 0.01", "n = 50", "larger"}, making("geometric:0.01", 50));
   expect_error(usage, {"barbell", "at least 2", "found 1"}, making("barbell", 1));
   expect_error(usage, {"ring takes no argument"}, making("ring:3", 4));
-  expect_error(usage, {"1 to 10000 agents", "found 0"}, making("ring", 0));
-  expect_error(usage, {"1 to 10000 agents", "found 20000"}, making("ring", 20000));
+  expect_error(usage, {"1 to 50000 agents", "found 0"}, making("ring", 0));
+  expect_error(usage, {"1 to 50000 agents", "found 60000"}, making("ring", 60000));
 }
 
 }  // namespace

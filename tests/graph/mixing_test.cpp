@@ -17,9 +17,9 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 
 Matrix to_matrix(const Mixing& w) {
-  Matrix matrix(w.nodes, w.nodes);
-  for (std::size_t i = 0; i < w.nodes; ++i)
-    for (std::size_t j = 0; j < w.nodes; ++j) matrix(long(i), long(j)) = w(i, j);
+  Matrix matrix(w.nodes(), w.nodes());
+  for (std::size_t i = 0; i < w.nodes(); ++i)
+    for (std::size_t j = 0; j < w.nodes(); ++j) matrix(long(i), long(j)) = w(i, j);
   return matrix;
 }
 
@@ -43,8 +43,8 @@ double rate_by_powers(const Matrix& w) {
 
 void expect_valid(const Mixing& w, const Graph& graph) {
   const std::size_t n = graph.nodes();
-  ASSERT_EQ(w.nodes, n);
-  ASSERT_EQ(w.weights.size(), n * n);
+  ASSERT_EQ(w.nodes(), n);
+  ASSERT_EQ(w.weights.entries(), n + 2 * graph.edges().size());
   std::vector<double> rows(n, 0.0), columns(n, 0.0);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
@@ -68,6 +68,24 @@ void expect_valid(const Mixing& w, const Graph& graph) {
 
 Mixing mix(std::string_view rule, std::string_view graph, std::size_t nodes) {
   return make_mixing(rule, make_graph(graph, nodes, 1));
+}
+
+TEST(MixingMatrix, HoldsTheNonZerosAndTheDiagonal) {
+  const std::vector<double> values = {0, 0.5, 0.5, 0, 1, 0, -0.5, 0, 1.5};
+  const MixingMatrix w(3, values), columns = w.transposed();
+  EXPECT_EQ(w.nodes(), 3U);
+  EXPECT_EQ(w.entries(), 6U);
+  EXPECT_EQ(w.dense(), values);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_EQ(w(i, j), values[i * 3 + j]) << i << " " << j;
+      EXPECT_EQ(columns(j, i), values[i * 3 + j]) << i << " " << j;
+    }
+  const std::vector<MixingWeight> first_column = {{0, 0}, {2, -0.5}};
+  const auto row = columns.row(0);
+  EXPECT_EQ(std::vector<MixingWeight>(row.begin(), row.end()), first_column);
+  EXPECT_EQ(columns.transposed(), w);
+  EXPECT_EQ(MixingMatrix().nodes(), 0U);
 }
 
 TEST(Mixing, EveryRuleIsValidOnEveryTopology) {
@@ -115,10 +133,10 @@ TEST(Mixing, BestConstantIsNoSlowerThanOtherConstants) {
 TEST(Mixing, RateOfANonSymmetricMatrixIsASingularValue) {
   // A directed circle permutes the agents: eigenvalues of modulus 1, and never mixes.
   const std::vector<double> rotation = {0, 1, 0, 0, 0, 1, 1, 0, 0};
-  EXPECT_NEAR(mixing_rate(3, rotation), 1, 1e-14);
+  EXPECT_NEAR(mixing_rate(MixingMatrix(3, rotation)).alpha, 1, 1e-14);
   // Half of it: W - 11'/3 is normal with eigenvalues (1 + e^{2 pi i / 3}) / 2 of modulus 1/2.
   const std::vector<double> half = {0.5, 0.5, 0, 0, 0.5, 0.5, 0.5, 0, 0.5};
-  EXPECT_NEAR(mixing_rate(3, half), 0.5, 1e-14);
+  EXPECT_NEAR(mixing_rate(MixingMatrix(3, half)).alpha, 0.5, 1e-14);
 }
 
 TEST(Mixing, ErrorsSayWhatIsWrong) {
@@ -135,7 +153,8 @@ TEST(Mixing, ErrorsSayWhatIsWrong) {
 class MixingFile : public testing::Test {
  protected:
   MixingFile()
-      : graph_(make_graph("ring", 4, 1)), good_(make_mixing("metropolis", graph_).weights) {}
+      : graph_(make_graph("ring", 4, 1)),
+        good_(make_mixing("metropolis", graph_).weights.dense()) {}
 
   Mixing load(const std::vector<double>& weights, const std::vector<std::size_t>& shape = {4, 4}) {
     save_npy(path_, shape, weights);
@@ -154,7 +173,7 @@ class MixingFile : public testing::Test {
 
 TEST_F(MixingFile, IsTakenAsItIs) {
   const auto w = load(good_);
-  EXPECT_EQ(w.weights, good_);
+  EXPECT_EQ(w.weights.dense(), good_);
   EXPECT_EQ(w.method, "file");
   EXPECT_FALSE(w.alpha_lower_bound.has_value());
   EXPECT_DOUBLE_EQ(w.alpha, make_mixing("metropolis", graph_).alpha);

@@ -38,12 +38,9 @@ TEST(Picture, WorksForOneAndManyAgents) {
 
 TEST(Picture, MarksNegativeWeightsAndLabelsSmallGraphs) {
   const Graph graph(3, {{0, 1}, {1, 2}, {0, 2}});
-  const Mixing w{.nodes = 3,
-                 .weights = {0.7, 0.5, -0.2, 0.5, 0.1, 0.4, -0.2, 0.4, 0.8},
-                 .alpha = 0.9,
-                 .alpha_lower_bound = {},
-                 .method = "by hand",
-                 .note = {}};
+  Mixing w;
+  w.weights = MixingMatrix(3, std::vector<double>{0.7, 0.5, -0.2, 0.5, 0.1, 0.4, -0.2, 0.4, 0.8});
+  w.method = "by hand";
   const auto svg = graph_svg(graph, w);
   EXPECT_EQ(count(svg, "edge minus"), 2U);  // the edge and its legend
   EXPECT_EQ(count(svg, ">-0.200</text>"), 1U);

@@ -16,6 +16,8 @@
 namespace porter::cli {
 namespace {
 
+constexpr double kLargestFile = 2;  // GB
+
 struct Options {
   std::string graph = "erdos-renyi:0.8", mixing = "fdla", out, svg;
   std::int64_t agents = 10;
@@ -52,6 +54,8 @@ std::string as_json(const Options& options, const Graph& graph, const Mixing& mi
       {"degree_mean", degrees.mean},
       {"degree_max", degrees.largest},
       {"alpha", mixing.alpha},
+      {"alpha_error", mixing.alpha_error},
+      {"alpha_method", mixing.alpha_method},
       {"alpha_lower_bound", bound ? nlohmann::ordered_json(*bound) : nullptr},
       {"gap", bound ? nlohmann::ordered_json(mixing.alpha - *bound) : nullptr},
       {"inverse_spectral_gap", 1 / (1 - mixing.alpha)},
@@ -74,7 +78,11 @@ std::string as_text(const Options& options, const Graph& graph, const Mixing& mi
   line("degree",
        fmt::format("min {}, mean {:.4g}, max {}", degrees.smallest, degrees.mean, degrees.largest));
   line("method", mixing.method);
-  line("alpha", fmt::format("{:.10f}", mixing.alpha));
+  line("alpha",
+       fmt::format("{:.10f}", mixing.alpha) +
+           (mixing.alpha_error == 0 ? std::string()
+                                    : fmt::format("  (at most {:.1e} too high; {})",
+                                                  mixing.alpha_error, mixing.alpha_method)));
   if (const auto& bound = mixing.alpha_lower_bound) {
     line("lower bound", fmt::format("{:.10f}  (no W on this graph has a smaller alpha)", *bound));
     line("gap", fmt::format("{:.1e}", mixing.alpha - *bound));
@@ -85,15 +93,23 @@ std::string as_text(const Options& options, const Graph& graph, const Mixing& mi
   return text;
 }
 
+// The file holds all of W, zeros too.
+void check_size_of_file(std::size_t nodes) {
+  const double gigabytes = 8e-9 * static_cast<double>(nodes) * static_cast<double>(nodes);
+  require(gigabytes <= kLargestFile, ErrorKind::usage, "--out: W.npy of ", nodes,
+          " agents would take ", gigabytes, " GB, expected at most ", kLargestFile);
+}
+
 void run(const Options& options) {
   require(options.agents >= 1, ErrorKind::usage, "--agents: expected at least 1, found ",
           options.agents);
-  const auto graph =
-      make_graph(options.graph, static_cast<std::size_t>(options.agents), options.seed);
+  const auto agents = static_cast<std::size_t>(options.agents);
+  if (!options.out.empty()) check_size_of_file(agents);
+  const auto graph = make_graph(options.graph, agents, options.seed);
   const auto mixing = make_mixing(options.mixing, graph);
   if (!options.out.empty()) {
-    const std::size_t shape[] = {mixing.nodes, mixing.nodes};
-    save_npy(options.out, shape, mixing.weights);
+    const std::size_t shape[] = {mixing.nodes(), mixing.nodes()};
+    save_npy(options.out, shape, mixing.weights.dense());
   }
   if (!options.svg.empty()) write_file(options.svg, graph_svg(graph, mixing));
   std::cout << (options.json ? as_json(options, graph, mixing) : as_text(options, graph, mixing));
