@@ -12,6 +12,8 @@ namespace porter {
 namespace {
 
 constexpr double kHeader = 58, kFooter = 62, kMinWidth = 460;
+// More would make a file that browsers are slow to show; an even sample looks the same.
+constexpr std::size_t kMostNodes = 2000, kMostEdges = 5000;
 
 constexpr std::string_view kStyle = R"(<style>
 .porter-graph{--back:#ffffff;--ink:#1f2933;--soft:#616e7c;--node:#f0f4f8;--plus:#2f6fb5;--minus:#c4512d}
@@ -45,6 +47,13 @@ std::vector<EdgeMark> edge_marks(const Graph& graph, const Mixing& w) {
   return marks;
 }
 
+// Calls draw(i) for all i < count, or for an even sample of `most` of them.
+template <class Draw>
+void for_sample(std::size_t count, std::size_t most, Draw draw) {
+  const std::size_t drawn = std::min(count, most);
+  for (std::size_t i = 0; i < drawn; ++i) draw(i * count / drawn);
+}
+
 // Three decimals, without "-0.000".
 std::string fixed(double weight) {
   return fmt::format("{:.3f}", std::abs(weight) < 5e-4 ? 0.0 : weight);
@@ -70,10 +79,10 @@ class Picture {
     svg_ += fmt::format("<title>Graph of {} agents</title>\n", graph_.nodes());
     svg_ += "<rect class=\"back\" width=\"100%\" height=\"100%\" rx=\"10\"/>\n";
     draw_header();
-    for (const auto& mark : marks_) draw_edge(mark);
+    for_sample(marks_.size(), kMostEdges, [&](std::size_t e) { draw_edge(marks_[e]); });
     if (marks_.size() <= layout_.labelled_edges)
       for (const auto& mark : marks_) draw_weight(mark);
-    for (std::size_t i = 0; i < graph_.nodes(); ++i) draw_node(i);
+    for_sample(graph_.nodes(), kMostNodes, [&](std::size_t i) { draw_node(i); });
     draw_legend(height - kFooter + 20);
     return svg_ + "</svg>\n";
   }
@@ -179,9 +188,16 @@ class Picture {
     const bool any_negative = std::any_of(marks_.begin(), marks_.end(), [&](const EdgeMark& mark) {
       return is_negative(mark.weight());
     });
-    svg_ += fmt::format("<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}</text>\n", y + 24,
+    svg_ += fmt::format("<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}{}</text>\n", y + 24,
                         uniform_ ? "all weights are equal" : "the wider, the larger the weight",
-                        any_negative ? "; dashed: negative" : "");
+                        any_negative ? "; dashed: negative" : "", left_out());
+  }
+
+  std::string left_out() const {
+    const std::size_t n = graph_.nodes(), m = marks_.size();
+    if (n <= kMostNodes && m <= kMostEdges) return {};
+    return fmt::format("; drawn: {} of {} agents, {} of {} edges", std::min(n, kMostNodes), n,
+                       std::min(m, kMostEdges), m);
   }
 
   const Graph& graph_;

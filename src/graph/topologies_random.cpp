@@ -97,9 +97,15 @@ Graph make_erdos_renyi(const GraphRequest& request) {
           "': expected a probability in (0, 1], found ", p);
   const auto draw = [&](RngStream rng) {
     std::vector<Edge> edges;
-    for (std::uint32_t i = 0; i < request.nodes; ++i)
-      for (std::uint32_t j = i + 1; j < request.nodes; ++j)
-        if (rng.uniform() < p) edges.emplace_back(i, j);
+    std::vector<bool> joined(request.nodes, false);
+    for (std::uint32_t i = 0; i < request.nodes; ++i) {
+      for (std::uint32_t j = i + 1; j < request.nodes; ++j) {
+        if (rng.uniform() >= p) continue;
+        edges.emplace_back(i, j);
+        joined[i] = joined[j] = true;
+      }
+      if (!joined[i]) break;  // alone: this draw is lost already
+    }
     return edges;
   };
   // At p = log(n) / n isolated nodes disappear (Erdos and Renyi 1960).

@@ -36,6 +36,14 @@ TEST(Picture, WorksForOneAndManyAgents) {
   }
 }
 
+TEST(Picture, DrawsASampleOfAHugeGraphAndSaysSo) {
+  const auto graph = make_graph("regular:4", 3000, 1);
+  const auto svg = graph_svg(graph, make_mixing("metropolis", graph));
+  EXPECT_EQ(count(svg, "<circle"), 2000U);
+  EXPECT_EQ(count(svg, "<title>"), 1U + 2000 + 5000);
+  EXPECT_EQ(count(svg, "drawn: 2000 of 3000 agents, 5000 of 6000 edges"), 1U);
+}
+
 TEST(Picture, MarksNegativeWeightsAndLabelsSmallGraphs) {
   const Graph graph(3, {{0, 1}, {1, 2}, {0, 2}});
   Mixing w;

@@ -12,6 +12,7 @@ namespace porter {
 /// another colour, weights written out where there is room. Grids and tori are drawn row by row,
 /// stars around their centre, everything else on a circle. It brings its own background for light
 /// and dark pages, and its style rules apply only inside it, so it can stand inside an HTML page.
+/// Of more than 2000 agents or 5000 edges it draws an even sample and says so.
 /// `mixing` must belong to `graph`. The same input gives the same bytes.
 std::string graph_svg(const Graph& graph, const Mixing& mixing);
 
