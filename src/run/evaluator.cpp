@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent_sample.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
@@ -11,7 +12,6 @@ namespace {
 // The rows are summed in this many runs, whatever the number of threads, so that the bits are the
 // same.
 constexpr std::size_t kRuns = 16;
-constexpr std::size_t kFewestAgentRows = 256;
 constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters that cost little
 
 Dataset even_sample(const Dataset& data, std::size_t count) {
@@ -63,9 +63,10 @@ double majority_rate(const Dataset& data) {
 Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
     : problem_(problem), test_(test), pool_(pool) {
   const auto share = [&](const Dataset& data) {
-    return std::max(kFewestAgentRows, data.rows() / problem.agents);
+    return measured_rows(data.rows(), problem.agents);
   };
-  const std::size_t cheap = kCheapProducts / (problem.agents * problem.model.dim());
+  const std::size_t cheap =
+      kCheapProducts / (measured_agents(problem.agents) * problem.model.dim());
   agent_train_ = even_sample(problem.train, share(problem.train));
   if (test_ != nullptr) agent_test_ = even_sample(*test_, std::max(cheap, share(*test_)));
 }
@@ -92,12 +93,14 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
     row.agent_accuracy_mean = row.agent_accuracy_worst = row.test_accuracy;
     return;
   }
-  std::vector<Model::Totals> train(X.agents()), test(X.agents());
-  pool_.parallel_for(X.agents(), [&](std::size_t i) {
-    train[i] = problem_.model.evaluate(X.row(i), agent_train_, 0, agent_train_.rows(), {});
-    test[i] = problem_.model.evaluate(X.row(i), agent_test_, 0, agent_test_.rows(), {});
+  const std::size_t measured = measured_agents(X.agents());
+  std::vector<Model::Totals> train(measured), test(measured);
+  pool_.parallel_for(measured, [&](std::size_t i) {
+    const auto x = X.row(i * X.agents() / measured);
+    train[i] = problem_.model.evaluate(x, agent_train_, 0, agent_train_.rows(), {});
+    test[i] = problem_.model.evaluate(x, agent_test_, 0, agent_test_.rows(), {});
   });
-  const auto agents = static_cast<double>(X.agents());
+  const auto agents = static_cast<double>(measured);
   const auto train_rows = static_cast<double>(agent_train_.rows());
   row.agent_loss_mean = 0;
   row.agent_loss_worst = train[0].loss / train_rows;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agent_sample.hpp"
+
 namespace porter {
 namespace {
 
@@ -14,8 +16,15 @@ constexpr double kProduct = 2e-10, kRow = 5e-8, kUpdate = 2e-8, kGradient = 1e-9
 constexpr double kFreeSeconds = 2;
 constexpr std::size_t kFewestPoints = 12;
 
+// Rows that the average and the agents visit.
+double visited_rows(std::size_t rows, std::size_t agents) {
+  const auto by_agents = measured_agents(agents) * measured_rows(rows, agents);
+  return static_cast<double>(rows + std::max(rows, by_agents));
+}
+
 double evaluation_seconds(const RunSize& size) {
-  const auto rows = static_cast<double>(2 * size.train_rows + 2 * size.test_rows);
+  const double rows =
+      visited_rows(size.train_rows, size.agents) + visited_rows(size.test_rows, size.agents);
   return rows * (size.parameters_per_row * kProduct + kRow);
 }
 

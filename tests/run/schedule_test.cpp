@@ -56,5 +56,18 @@ TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {
   EXPECT_GE(more, 50U);
 }
 
+// Each of 1000 agents is measured on at least 256 rows, which outweighs the rows themselves.
+TEST(Schedule, LogCountsTheManyAgents) {
+  auto many = kLarge;
+  many.agents = 1000;
+  many.batch = 0;
+  const double rounds = 1000, training = rounds * 1000 * 50890 * 2e-8;
+  const double rows = 60000 + 256 * 1000 + 10000 + 256 * 1000;
+  const double affordable = training / (rows * (50890 * 2e-10 + 5e-8));
+  const auto points = evaluation_rounds({Schedule::Kind::log, 1000}, 1000, many).size();
+  EXPECT_LE(double(points), affordable + 1);
+  EXPECT_GE(double(points), affordable / 2);  // equal rounds count once
+}
+
 }  // namespace
 }  // namespace porter

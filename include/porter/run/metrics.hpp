@@ -18,7 +18,7 @@ struct MetricsRow {
       0;  ///< running mean of grad_norm_sq over rounds 0..round (trapezoids between evaluations)
   std::optional<double> train_accuracy, test_accuracy, test_loss;
   double agent_loss_mean = 0,
-         agent_loss_worst = 0;  ///< f(x_i), on an even sample of the training rows
+         agent_loss_worst = 0;  ///< f(x_i), on an even sample of the training rows and of agents
   std::optional<double> agent_accuracy_mean, agent_accuracy_worst;  ///< of x_i, on the test rows
   double consensus_error = 0;            ///< mean over agents of |x_i - x|^2
   std::optional<double> tracking_error;  ///< |mean V - mean G|

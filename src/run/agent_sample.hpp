@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the agents' own points an evaluation measures.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace porter {
+
+/// An even sample of the agents: all of them up to 1000.
+inline std::size_t measured_agents(std::size_t agents) {
+  return std::min<std::size_t>(agents, 1000);
+}
+
+/// Rows of a data set on which each of them is measured.
+inline std::size_t measured_rows(std::size_t rows, std::size_t agents) {
+  return std::min(rows, std::max<std::size_t>(256, rows / agents));
+}
+
+}  // namespace porter
