@@ -89,31 +89,43 @@ void switch_edges(std::size_t nodes, std::vector<Edge>& edges, RngStream rng) {
   }
 }
 
+// The pairs (i, j) with rng.uniform() < p, drawn row by row; the words come in bulk, as there are
+// n^2 / 2 of them. A row without a pair whose node has none above it either ends the draw: it
+// cannot be connected.
+std::vector<Edge> independent_pairs(std::size_t nodes, double p, RngStream rng) {
+  const auto threshold = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
+  std::vector<Edge> edges;
+  std::vector<bool> joined(nodes, false);
+  std::vector<std::uint32_t> words(2 * nodes);
+  for (std::uint32_t i = 0; i + 1 < nodes; ++i) {
+    const std::size_t pairs = nodes - 1 - i;
+    rng.fill_words(std::span(words).first(2 * pairs));
+    for (std::size_t k = 0; k < pairs; ++k) {
+      const auto word = (std::uint64_t{words[2 * k + 1]} << 32) | words[2 * k];
+      if (word >> 11 >= threshold) continue;
+      const auto j = static_cast<std::uint32_t>(i + 1 + k);
+      edges.emplace_back(i, j);
+      joined[i] = joined[j] = true;
+    }
+    if (!joined[i]) break;
+  }
+  return edges;
+}
+
 }  // namespace
 
 Graph make_erdos_renyi(const GraphRequest& request) {
   const double p = required_number(request, "a probability in (0, 1], as in erdos-renyi:0.8");
   require(p > 0 && p <= 1, ErrorKind::usage, "graph '", request.spec.text,
           "': expected a probability in (0, 1], found ", p);
-  const auto draw = [&](RngStream rng) {
-    std::vector<Edge> edges;
-    std::vector<bool> joined(request.nodes, false);
-    for (std::uint32_t i = 0; i < request.nodes; ++i) {
-      for (std::uint32_t j = i + 1; j < request.nodes; ++j) {
-        if (rng.uniform() >= p) continue;
-        edges.emplace_back(i, j);
-        joined[i] = joined[j] = true;
-      }
-      if (!joined[i]) break;  // alone: this draw is lost already
-    }
-    return edges;
-  };
+  const auto draw = [&](RngStream rng) { return independent_pairs(request.nodes, p, rng); };
   // At p = log(n) / n isolated nodes disappear (Erdos and Renyi 1960).
   const auto n = static_cast<double>(request.nodes);
+  const double steps = n < 1000 ? 100 : 10'000;  // two decimals, or four
   return first_connected(
       request, draw,
       concat("p = ", p, " is too small for n = ", request.nodes, ", try a p of at least ",
-             std::min(1.0, std::ceil(150 * std::log(n) / n) / 100)));
+             std::min(1.0, std::ceil(steps * 1.5 * std::log(n) / n) / steps)));
 }
 
 Graph make_regular(const GraphRequest& request) {
