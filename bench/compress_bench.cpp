@@ -74,9 +74,7 @@ BENCHMARK(checksum)->Arg(24)->Arg(10176)->Arg(203560);
 
 int main(int argc, char** argv) {
   for (const auto& info : porter::compressor_table())
-    benchmark::RegisterBenchmark(("message/" + info.example).c_str(), message, info.example)
-        ->Arg(124)
-        ->Arg(50890);
+    benchmark::RegisterBenchmark(info.example.c_str(), message, info.example)->Arg(124)->Arg(50890);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "compressors.hpp"
 #include "floats.hpp"
+#include "porter/core/sampling.hpp"
+#include "porter/core/vector_clones.hpp"
 
 namespace porter {
 namespace {
 
+constexpr std::size_t kPiece = 256;
+
+// Bit i says whether the i-th of the uniforms, two words each, is below p = limit 2^-53.
+PORTER_VECTOR_CLONES
+void flag(std::span<const std::uint32_t> words, std::int64_t limit, std::uint32_t* bitmap) {
+  const std::size_t count = words.size() / 2;
+  for (std::size_t at = 0; at < count; at += 32) {
+    const auto* w = words.data() + 2 * at;
+    const auto size = std::min<std::size_t>(32, count - at);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto u = (std::uint64_t{w[2 * i + 1]} << 32 | w[2 * i]) >> 11;
+      bits |= (static_cast<std::int64_t>(u) < limit ? 1U : 0U) << i;
+    }
+    bitmap[at / 32] = bits;
+  }
+}
+
 // Entry i is kept if the i-th rng.uniform() is below p: one draw an entry, in order.
 void draw_kept(double p, std::size_t d, RngStream rng, std::vector<std::uint32_t>& positions) {
-  positions.clear();
-  for (std::size_t i = 0; i < d; ++i)
-    if (rng.uniform() < p) positions.push_back(static_cast<std::uint32_t>(i));
+  const auto limit = static_cast<std::int64_t>(std::ceil(p * 0x1p53));
+  std::array<std::uint32_t, 2 * kPiece> words;
+  positions.assign(2 * (d / 64 + 1), 0);
+  for (std::size_t at = 0; at < d; at += kPiece) {
+    const auto piece = std::span(words).first(2 * std::min(kPiece, d - at));
+    rng.fill_words(piece);
+    flag(piece, limit, &positions[at / 32]);
+  }
+  read_bitmap(positions);
 }
 
 // Keeps each entry with probability p = k/d, independently (the paper's random sparsification).

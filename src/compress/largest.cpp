@@ -6,6 +6,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "porter/core/sampling.hpp"
@@ -70,29 +71,22 @@ void flag(std::uint32_t threshold, std::span<const float> x, std::span<std::uint
 // Replaces `positions` by those of all magnitudes that reach the threshold.
 void find_from(std::uint32_t threshold, std::span<const float> x,
                std::vector<std::uint32_t>& positions) {
-  const std::size_t words = 2 * (x.size() / 64 + 1);
-  positions.clear();
-  positions.resize(words);  // zero
+  positions.assign(2 * (x.size() / 64 + 1), 0);
   flag(threshold, x, positions);
-  std::size_t count = 0;
-  for (const auto word : positions) count += static_cast<std::size_t>(std::popcount(word));
-  // The bitmap moves behind the place of the result.
-  const std::size_t start = count + kPositionSlack;
-  positions.resize(start + words);
-  std::copy_backward(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(words),
-                     positions.end());
-  read_bitmap(std::span(positions).subspan(start), std::span(positions).first(start));
-  positions.resize(count);
+  read_bitmap(positions);
 }
 
 }  // namespace
 
 void keep_largest(std::size_t k, std::vector<float>& x, std::vector<std::uint32_t>& positions) {
   assert(1 <= k && k <= x.size());
-  // Candidates first, where x is long enough for that to pay. They take the front of x.
-  const auto likely = x.size() >= 2 * kSample ? likely_threshold(k, x) : 0;
-  find_from(likely, x, positions);
-  if (positions.size() < k) find_from(0, x, positions);
+  // Candidates first, where x is long enough for that to pay; else all. They take the front of x.
+  positions.clear();
+  if (x.size() >= 2 * kSample) find_from(likely_threshold(k, x), x, positions);
+  if (positions.size() < k) {
+    positions.resize(x.size());
+    std::iota(positions.begin(), positions.end(), 0U);
+  }
   for (std::size_t i = 0; i < positions.size(); ++i) x[i] = x[positions[i]];
   x.resize(positions.size());
 

@@ -50,11 +50,13 @@ std::uint64_t RngStream::next_u64() {
 void RngStream::fill_words(std::span<std::uint32_t> out) {
   std::size_t i = 0;
   while (i < out.size() && used_ < 4) out[i++] = next_u32();
-  const std::size_t blocks = (out.size() - i) / 4;
-  philox_words(join_words(key_[0], key_[1]), static_cast<Draw>(counter_[3]), counter_[2],
-               counter_[1], counter_[0], out.subspan(i, 4 * blocks));
-  counter_[0] += static_cast<std::uint32_t>(blocks);
-  i += 4 * blocks;
+  constexpr std::size_t kWorthVectors = 64;  // words
+  if (const auto blocks = (out.size() - i) / 4; 4 * blocks >= kWorthVectors) {
+    philox_words(join_words(key_[0], key_[1]), Draw{counter_[3]}, counter_[2], counter_[1],
+                 counter_[0], out.subspan(i, 4 * blocks));
+    counter_[0] += static_cast<std::uint32_t>(blocks);
+    i += 4 * blocks;
+  }
   while (i < out.size()) out[i++] = next_u32();
 }
 

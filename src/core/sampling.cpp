@@ -58,4 +58,17 @@ void read_bitmap(std::span<const std::uint32_t> bitmap, std::span<std::uint32_t>
   }
 }
 
+void read_bitmap(std::vector<std::uint32_t>& bitmap) {
+  const std::size_t words = bitmap.size();
+  std::size_t count = 0;
+  for (const auto word : bitmap) count += static_cast<std::size_t>(std::popcount(word));
+  // The bitmap moves behind the place of the result.
+  const std::size_t start = count + kPositionSlack;
+  bitmap.resize(start + words);
+  std::copy_backward(bitmap.begin(), bitmap.begin() + static_cast<std::ptrdiff_t>(words),
+                     bitmap.end());
+  read_bitmap(std::span(bitmap).subspan(start), std::span(bitmap).first(start));
+  bitmap.resize(count);
+}
+
 }  // namespace porter

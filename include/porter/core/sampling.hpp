@@ -25,6 +25,8 @@ std::size_t draw_below(std::span<const std::uint32_t> words, std::size_t j,
 /// which may be overwritten.
 void read_bitmap(std::span<const std::uint32_t> bitmap, std::span<std::uint32_t> out);
 inline constexpr std::size_t kPositionSlack = 8;
+/// Replaces a bitmap by the positions of its bits.
+void read_bitmap(std::vector<std::uint32_t>& bitmap);
 
 /// Replaces `out` by k different numbers of {0, ..., n - 1}, n < 2^32, in ascending order, every
 /// subset equally likely. The draw is Floyd's (Bentley, Floyd: A Sample of Brilliance; CACM 1987):
