@@ -23,14 +23,27 @@ void check_dim(std::size_t dim) {
        " is not finite");
 }
 
+// How many of the ascending positions are below `limit`. A binary search without branches: the
+// searches for all tiles overlap, where std::lower_bound would wait for mispredicted jumps.
+std::size_t count_below(std::size_t limit, std::span<const std::uint32_t> positions) {
+  std::size_t below = 0;
+  for (std::size_t left = positions.size(); left > 0;) {
+    const std::size_t half = (left + 1) / 2;
+    below += positions[below + half - 1] < limit ? half : 0;
+    left -= half;
+  }
+  return below;
+}
+
 void set_tile_starts(std::size_t dim, Decoded& out) {
   auto& starts = out.tile_starts;
   if (out.dense) return starts.clear();
-  starts.assign((dim + kTileSize - 1) / kTileSize + 1, 0);
-  // The last entry of a tile writes last: where the next tile starts.
-  for (std::size_t i = 0; i < out.indices.size(); ++i)
-    starts[out.indices[i] / kTileSize + 1] = static_cast<std::uint32_t>(i + 1);
-  for (std::size_t t = 1; t < starts.size(); ++t) starts[t] = std::max(starts[t], starts[t - 1]);
+  const std::size_t tiles = (dim + kTileSize - 1) / kTileSize;
+  starts.resize(tiles + 1);
+  starts[0] = 0;
+  for (std::size_t t = 1; t < tiles; ++t)
+    starts[t] = static_cast<std::uint32_t>(count_below(t * kTileSize, out.indices));
+  starts[tiles] = static_cast<std::uint32_t>(out.indices.size());
 }
 
 void start_dense(std::size_t dim, Decoded& x) {

@@ -70,8 +70,12 @@ void choose(std::size_t k, std::size_t n, Stream& stream, std::vector<std::uint3
   out.resize(k + kPositionSlack + 2 * (n / 64 + 1));  // the new part is zero
   const auto bitmap = std::span(out).subspan(k + kPositionSlack);
   detail::draw_below_each(n - k, n, stream, [bitmap](std::uint32_t j, std::uint32_t t) {
-    const auto i = (bitmap[t / 32] >> (t % 32) & 1) != 0 ? j : t;
-    bitmap[i / 32] |= std::uint32_t{1} << (i % 32);
+    auto& word = bitmap[t / 32];
+    const auto bit = std::uint32_t{1} << (t % 32);
+    if ((word & bit) != 0)
+      bitmap[j / 32] |= std::uint32_t{1} << (j % 32);
+    else
+      word |= bit;
   });
   read_bitmap(bitmap, std::span(out).first(k + kPositionSlack));
   out.resize(k);
