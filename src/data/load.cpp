@@ -7,13 +7,14 @@
 #include "porter/io/file.hpp"
 #include "prepare.hpp"
 #include "sources.hpp"
+#include "table_cache.hpp"
 
 namespace porter {
 namespace {
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
 
-FileTable read_table(const std::string& path, std::size_t features) {
+FileTable parse_table(const std::string& path, std::size_t features) {
   const auto bytes = read_file(path);
   if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path);
   if (is_csv(path)) return decode_csv(bytes, path);
@@ -23,9 +24,31 @@ FileTable read_table(const std::string& path, std::size_t features) {
   return decode_libsvm(bytes, path, features);
 }
 
-FileTable read_idx(const std::string& images, const std::string& labels) {
-  return decode_idx(read_file(images), images, read_file(labels), labels);
-}
+// Reads files through the cache, and says so where a cache file was damaged.
+class Reader {
+ public:
+  explicit Reader(const std::optional<std::filesystem::path>& cache) : cache_(cache) {}
+
+  FileTable table(const std::string& path, std::size_t features) {
+    return load({path}, features, [&] { return parse_table(path, features); });
+  }
+  FileTable idx(const std::string& images, const std::string& labels) {
+    return load({images, labels}, 0,
+                [&] { return decode_idx(read_file(images), images, read_file(labels), labels); });
+  }
+  const std::string& note() const { return note_; }
+
+ private:
+  FileTable load(const std::vector<std::string>& files, std::size_t features,
+                 const std::function<FileTable()>& parse) {
+    auto [table, rebuilt] = load_table(cache_, files, features, parse);
+    if (rebuilt) note_ += "; the cached form of " + files.front() + " was damaged and is made anew";
+    return std::move(table);
+  }
+
+  std::optional<std::filesystem::path> cache_;
+  std::string note_;
+};
 
 void check_same_features(const TablePair& tables) {
   if (!tables.test) return;
@@ -34,28 +57,28 @@ void check_same_features(const TablePair& tables) {
           tables.train.name, ", found ", tables.test->data.features);
 }
 
-TablePair read_given(const DataOptions& options) {
+TablePair read_given(const DataOptions& options, Reader& reader) {
   TablePair tables;
   tables.source = "file " + options.train;
-  tables.train = read_table(options.train, options.features);
+  tables.train = reader.table(options.train, options.features);
   if (!options.test.empty()) {
     tables.source += ", test " + options.test;
-    tables.test = read_table(options.test, tables.train.data.features);
+    tables.test = reader.table(options.test, tables.train.data.features);
   }
   return tables;
 }
 
-TablePair read_given_idx(const DataOptions& options) {
+TablePair read_given_idx(const DataOptions& options, Reader& reader) {
   require(!options.train_images.empty() && !options.train_labels.empty(), ErrorKind::usage,
           "data: expected train_images and train_labels together, found only one of them");
   require(options.test_images.empty() == options.test_labels.empty(), ErrorKind::usage,
           "data: expected test_images and test_labels together, found only one of them");
   TablePair tables;
   tables.source = "files " + options.train_images + ", " + options.train_labels;
-  tables.train = read_idx(options.train_images, options.train_labels);
+  tables.train = reader.idx(options.train_images, options.train_labels);
   if (!options.test_images.empty()) {
     tables.source += ", test " + options.test_images + ", " + options.test_labels;
-    tables.test = read_idx(options.test_images, options.test_labels);
+    tables.test = reader.idx(options.test_images, options.test_labels);
   }
   return tables;
 }
@@ -74,29 +97,29 @@ std::vector<std::string> find_all(const KnownData& data, const DataFolders& fold
   return paths;
 }
 
-TablePair read_known(const KnownData& data, const DataFolders& folders) {
+TablePair read_known(const KnownData& data, const DataFolders& folders, Reader& reader) {
   const auto paths = find_all(data, folders);
   TablePair tables;
   const auto folder = std::filesystem::path(paths.front()).parent_path();
   tables.source = data.name + " (" + data.what + ") from " + folder.string();
   if (paths.size() == 4) {
-    tables.train = read_idx(paths[0], paths[1]);
-    tables.test = read_idx(paths[2], paths[3]);
+    tables.train = reader.idx(paths[0], paths[1]);
+    tables.test = reader.idx(paths[2], paths[3]);
   } else {
-    tables.train = read_table(paths[0], data.features);
-    if (paths.size() == 2) tables.test = read_table(paths[1], data.features);
+    tables.train = reader.table(paths[0], data.features);
+    if (paths.size() == 2) tables.test = reader.table(paths[1], data.features);
   }
   return tables;
 }
 
-TablePair read_named(const DataOptions& options, const DataFolders& folders) {
+TablePair read_named(const DataOptions& options, const DataFolders& folders, Reader& reader) {
   require(options.test.empty() && options.test_images.empty() && options.test_labels.empty(),
           ErrorKind::usage,
           "data.test: given without train; a named data set has its own test set");
   const auto& known = known_data(options.name);
   if (known.name == "synthetic") return synthetic_tables();
   if (known.name == "synthetic-digits") return digit_tables(folders.cache);
-  return read_known(known, folders);
+  return read_known(known, folders, reader);
 }
 
 }  // namespace
@@ -105,12 +128,13 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders) 
   const bool idx = !options.train_images.empty() || !options.train_labels.empty();
   require(!idx || options.train.empty(), ErrorKind::usage,
           "data: expected either train or train_images and train_labels, found both");
-  auto tables = idx                      ? read_given_idx(options)
-                : !options.train.empty() ? read_given(options)
-                                         : read_named(options, folders);
+  Reader reader(folders.cache);
+  auto tables = idx                      ? read_given_idx(options, reader)
+                : !options.train.empty() ? read_given(options, reader)
+                                         : read_named(options, folders, reader);
   check_same_features(tables);
   auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression);
-  pair.source = std::move(tables.source);
+  pair.source = std::move(tables.source) + reader.note();
   scale_and_add_bias(pair, options.scale, options.bias);
   return pair;
 }

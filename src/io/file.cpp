@@ -69,6 +69,26 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) 
   }
 }
 
+std::string read_raw_file(const std::filesystem::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  require(file.get() >= 0, ErrorKind::io, "cannot open ", path.string(), ": ", reason());
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  // One byte more than expected, so that a file that has not grown is read in one go.
+  std::string content(unknown ? kChunk : static_cast<std::size_t>(size) + 1, '\0');
+  std::size_t filled = 0;
+  while (true) {
+    const auto count = ::read(file.get(), content.data() + filled, content.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    require(count >= 0, ErrorKind::io, "cannot read ", path.string(), ": ", reason());
+    filled += static_cast<std::size_t>(count);
+    if (count == 0) break;
+    if (filled == content.size()) content.resize(content.size() + kChunk);
+  }
+  content.resize(filled);
+  return content;
+}
+
 void write_file(const std::filesystem::path& path, std::string_view content) {
   const auto temporary = path.string() + ".tmp" + std::to_string(::getpid());
   try {

@@ -12,6 +12,9 @@ namespace porter {
 std::string read_file(const std::filesystem::path& path,
                       std::size_t max_bytes = std::size_t{1} << 33);
 
+/// The bytes as they are, packed or not.
+std::string read_raw_file(const std::filesystem::path& path);
+
 /// Writes beside the target, flushes to disk, then renames: after any failure the old content or
 /// nothing is there, never half of the new. Error{io} names the path and the reason.
 void write_file(const std::filesystem::path& path, std::string_view content);

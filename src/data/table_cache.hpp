@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsed files in a binary form that loads at the speed of the disk.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "table.hpp"
+
+namespace porter {
+
+/// The cache file of a table, and back. `key` says what it was made from. Nothing comes back unless
+/// the bytes are whole and carry this key; what comes back is as valid as what a decoder of files
+/// returns. The name stays empty.
+std::string encode_table(const FileTable& table, std::string_view key);
+std::optional<FileTable> decode_table(std::string_view bytes, std::string_view key);
+
+struct CachedTable {
+  FileTable table;
+  bool rebuilt = false;  ///< there was a cache file, but a damaged one
+};
+
+/// What `parse` makes of the files, kept in the folder `cache` if there is one and it can be
+/// written. The key of a cache file is the SHA-256 of all source bytes and the `features` asked
+/// for: a source that changed, even within a second or under an old date, is parsed anew. Small
+/// files are parsed every time. The cache only saves time: what goes wrong with it is no error.
+CachedTable load_table(const std::optional<std::filesystem::path>& cache,
+                       const std::vector<std::string>& files, std::size_t features,
+                       const std::function<FileTable()>& parse);
+
+}  // namespace porter
