@@ -16,8 +16,9 @@ struct RunSize {
 
 /// The rounds after which metrics are computed, ascending; always 0 and the last. every:N is taken
 /// at its word. log:POINTS is at most POINTS rounds, even on a logarithmic axis, and fewer (at
-/// least 12) where evaluation would take longer than training and more than two seconds, by a fixed
-/// estimate of both: the rounds depend on the config and the data only.
+/// least three: 0, 1 and the last) where evaluation would take more than a tenth of the run and
+/// more than two seconds of one core, by a fixed estimate of both: the rounds depend on the config
+/// and the data only.
 std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint32_t rounds,
                                              const RunSize& size);
 
