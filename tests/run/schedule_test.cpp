@@ -63,10 +63,10 @@ TEST(Schedule, LogCountsTheManyAgents) {
   auto many = kLarge;
   many.agents = 1000;
   many.batch = 0;
-  const double rounds = 1000, training = rounds * 1000 * 50890 * 2e-8;
-  const double rows = 60000 + 256 * 1000 + 10000 + 256 * 1000;
-  const double affordable = training / (rows * (50890 * 2e-10 + 5e-8));
-  const auto points = evaluation_rounds({Schedule::Kind::log, 1000}, 1000, many).size();
+  const double rounds = 100'000, training = rounds * 1000 * (50890 * 1e-9 + 5e-7);
+  const double rows = 2 * 60000 + 256 * 1000 + 10000 + 256 * 1000;
+  const double affordable = training / 9 / (rows * (50890 * 4e-11 + 2.5e-8));
+  const auto points = evaluation_rounds({Schedule::Kind::log, 1000}, 100'000, many).size();
   EXPECT_LE(double(points), affordable + 1);
   EXPECT_GE(double(points), affordable / 2);  // equal rounds count once
 }
