@@ -85,10 +85,10 @@ TEST(Replay, CatchesMessagesWhoseSizeTellsTheRecord) {
     std::optional<double> omega(std::size_t) const override { return 0; }
 
    protected:
-    void encode_body(std::span<const float> x, RngStream, Payload& payload) const override {
-      const auto bytes = std::as_bytes(x);
-      payload.insert(payload.end(), bytes.begin(), bytes.end());
-      if ((std::bit_cast<std::uint32_t>(x[0]) & 1) != 0) payload.push_back(std::byte{0});
+    void encode_body(RngStream, Decoded& x, Payload& payload) const override {
+      const auto bytes = std::as_bytes(std::span(x.values));
+      payload.assign(bytes.begin(), bytes.end());
+      if ((std::bit_cast<std::uint32_t>(x.values[0]) & 1) != 0) payload.push_back(std::byte{0});
     }
     void decode_body(ByteReader& body, std::size_t dim, RngStream, Decoded& out) const override {
       out.dense = true;
