@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 
 #include "porter/core/normal_noise.hpp"
 #include "statistics.hpp"
@@ -50,11 +51,11 @@ WorstCaseMechanism::WorstCaseMechanism(const AuditSetting& setting)
 }
 
 double WorstCaseMechanism::clipped_mean(std::size_t canary, bool with) const {
-  const double weight = 1.0 / static_cast<double>(options_.sampler.batch());
-  std::array g = {0.0};
-  for (const auto index : batch_) g[0] += weight * (index == canary ? contribution_[with] : other_);
-  if (options_.clip_target == ClipTarget::batch) options_.clip.apply(g);
-  return g[0];
+  const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
+  double sum = 0;
+  for (const auto index : batch_) sum += index == canary ? contribution_[with] : other_;
+  if (options_.clip_target == ClipTarget::sample) return mean * sum;
+  return mean * options_.clip.factor(std::abs(sum) * mean) * sum;
 }
 
 double WorstCaseMechanism::release(std::uint64_t seed, std::uint32_t round, std::size_t canary,
