@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/core/rows.hpp"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
+namespace {
+
+constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t{1} << 21;
+
+}  // namespace
+
+void* allocate_pages(std::size_t bytes) {
+  const std::size_t page = bytes < 2 * kHugePage ? kCacheLine : kHugePage;
+  const std::size_t rounded = (bytes + page - 1) / page * page;
+  void* memory = std::aligned_alloc(page, std::max(rounded, page));
+  if (memory == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+  if (page == kHugePage)
+    madvise(memory, rounded, MADV_HUGEPAGE);  // a wish; refusal costs speed only
+#endif
+  return memory;
+}
+
+void free_pages(void* memory) { std::free(memory); }
 
 Rows repeat_row(std::span<const double> x, std::size_t agents) {
   Rows rows(agents, x.size());

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -12,17 +11,21 @@
 
 namespace porter {
 
-/// Memory that starts at a cache line.
+/// Memory for large arrays: starts at a cache line, and where it is large at a huge page, which the
+/// system is asked for (a round walks through all of it, and small pages cost more than the
+/// values).
+void* allocate_pages(std::size_t bytes);
+void free_pages(void* memory);
+
 template <class T>
-struct CacheLineAllocator {
+struct PageAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kLine{64};
-  CacheLineAllocator() = default;
+  PageAllocator() = default;
   template <class Other>
-  CacheLineAllocator(const CacheLineAllocator<Other>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
-  friend bool operator==(CacheLineAllocator, CacheLineAllocator) { return true; }
+  PageAllocator(const PageAllocator<Other>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_pages(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) { free_pages(p); }
+  friend bool operator==(PageAllocator, PageAllocator) { return true; }
 };
 
 /// A matrix with one row per hosted agent, rows contiguous; starts at zero.
@@ -50,7 +53,7 @@ class Rows {
 
  private:
   std::size_t agents_ = 0, dim_ = 0;
-  std::vector<double, CacheLineAllocator<double>> values_;
+  std::vector<double, PageAllocator<double>> values_;
 };
 
 /// Coordinates [first, first + size) of one agent's row: small enough that a few arrays of it stay
