@@ -8,7 +8,6 @@
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/core/vector_math.hpp"
-#include "porter/data/partition.hpp"
 #include "porter/run/schedule.hpp"
 
 namespace porter {
@@ -37,20 +36,22 @@ double default_shift(double omega) {
 
 }  // namespace
 
-Experiment::Experiment(const Config& config) : config_(config), pool_(config.run.threads) {
-  build_data();
+Experiment::Experiment(const Config& config)
+    : Experiment(config, load_run_data(config), std::make_shared<AccountantCache>()) {}
+
+Experiment::Experiment(const Config& config, RunData data, std::shared_ptr<AccountantCache> cache)
+    : config_(config), pool_(config.run.threads), data_(std::move(data)) {
+  use_data();
   build_network();
   build_compressor();
-  build_algorithm();
+  build_algorithm(std::move(cache));
 }
 
-void Experiment::build_data() {
-  data_ = load_data(config_.data);
+void Experiment::use_data() {
+  const auto& train = *data_.train;
   const std::size_t agents = config_.network.agents;
-  const auto rows = partition_rows(data_.train, agents, config_.split, config_.run.seed);
-  const std::size_t m = rows.size() / agents;
-  data_.train = select_rows(data_.train, std::span(rows).first(m * agents));
-  model_ = make_model(config_.model, data_.train.features, data_.train.classes.size());
+  const std::size_t m = train.rows() / agents;
+  model_ = make_model(config_.model, train.features, train.classes.size());
 
   require(config_.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
           m, " samples that an agent holds, found ", config_.algorithm.batch);
@@ -59,9 +60,8 @@ void Experiment::build_data() {
   facts_.samples_per_agent = m;
   facts_.dim = model_->dim();
   facts_.batch = config_.algorithm.batch == 0 ? m : config_.algorithm.batch;
-  if (!data_.train.classes.empty())
-    facts_.majority_rate = majority_rate(data_.test ? *data_.test : data_.train);
-  const auto& train = data_.train;
+  if (!train.classes.empty())
+    facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
   const bool linear_model = config_.model.name == "logistic" || config_.model.name == "linear";
   facts_.evaluation_rounds = evaluation_rounds(
       config_.run.evaluate, config_.algorithm.rounds,
@@ -101,13 +101,13 @@ void Experiment::build_compressor() {
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
-void Experiment::build_algorithm() {
+void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
   const auto& algorithm = config_.algorithm;
-  const Problem problem{*model_, data_.train, facts_.agents};
+  const Problem problem{*model_, *data_.train, facts_.agents};
   const bool poisson = config_.privacy && config_.privacy->sampler == "poisson";
   const BatchSampler sampler(poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent,
                              facts_.batch);
-  privacy_ = std::make_unique<const RunPrivacy>(config_, sampler, facts_.dim);
+  privacy_ = std::make_unique<const RunPrivacy>(config_, sampler, facts_.dim, std::move(cache));
   facts_.sigma = privacy_->sigma();
   facts_.notes.insert(facts_.notes.end(), privacy_->notes().begin(), privacy_->notes().end());
   algorithm_ =
@@ -127,7 +127,7 @@ void Experiment::build_algorithm() {
                                .noise_stddev = facts_.sigma,
                                .seed = config_.run.seed,
                                .secure = privacy_->secure()}});
-  evaluator_ = std::make_unique<Evaluator>(problem, data_.test ? &*data_.test : nullptr, pool_);
+  evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
   facts_.output_agent = static_cast<std::uint32_t>(rng.below(facts_.agents));
@@ -180,8 +180,16 @@ std::size_t Experiment::evaluations_done() const {
                                   rounds.begin());
 }
 
-MetricsRow Experiment::evaluate() {
-  const auto start = Clock::now();
+// Rounds between two evaluations count as the line between them, so every:1 gives the exact mean.
+double Experiment::utility_sum(double grad_norm_sq) const {
+  if (!previous_) return grad_norm_sq;
+  if (previous_->round == round_) return utility_sum_;
+  const double gap = round_ - previous_->round;
+  const double slope = (grad_norm_sq - previous_->grad_norm_sq) / gap;
+  return utility_sum_ + (gap * previous_->grad_norm_sq + slope * gap * (gap + 1) / 2);
+}
+
+MetricsRow Experiment::measure() const {
   MetricsRow row;
   row.round = round_;
   evaluator_->measure(algorithm_->iterates(), row);
@@ -191,16 +199,14 @@ MetricsRow Experiment::evaluate() {
   row.link_bits_per_agent = 8.0 * static_cast<double>(traffic().link_bytes) / agents;
   row.epsilon = privacy_->epsilon(releases_);
   row.seconds = training_seconds_;
+  row.utility = utility_sum(row.grad_norm_sq) / (round_ + 1.0);
+  return row;
+}
 
-  // Rounds between two evaluations count as the line between them, so every:1 gives the exact mean.
-  if (previous_) {
-    const double gap = round_ - previous_->round;
-    const double slope = (row.grad_norm_sq - previous_->grad_norm_sq) / gap;
-    utility_sum_ += gap * previous_->grad_norm_sq + slope * gap * (gap + 1) / 2;
-  } else {
-    utility_sum_ = row.grad_norm_sq;
-  }
-  row.utility = utility_sum_ / (round_ + 1.0);
+MetricsRow Experiment::evaluate() {
+  const auto start = Clock::now();
+  const MetricsRow row = measure();
+  utility_sum_ = utility_sum(row.grad_norm_sq);
   previous_ = row;
   if (!best_ || row.loss < best_->loss) {
     best_ = row;

@@ -46,11 +46,13 @@ struct RunPrivacy::Intervals {
   std::map<std::uint64_t, EpsilonInterval> known;
 };
 
-RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim)
+RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
+                       std::shared_ptr<AccountantCache> cache)
     : config_(config),
       sampler_(sampler),
       dim_(dim),
       tau_(parse_clip(config.algorithm.clip).tau),
+      cache_(std::move(cache)),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;
@@ -95,7 +97,7 @@ void RunPrivacy::calibrate() {
                          privacy.epsilon);
   } else {
     const auto unit = sampler_.event(adjacency_of(privacy), 1.0, tau_, rounds);
-    const double z = calibrate_noise_multiplier(unit, privacy.epsilon, accounted_delta_);
+    const double z = cache_->noise_multiplier(unit, privacy.epsilon, accounted_delta_);
     sigma_ = z * tau_ / static_cast<double>(sampler_.batch());
     if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
   }
@@ -114,7 +116,7 @@ PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
 
 void RunPrivacy::account() {
   const std::uint64_t rounds = config_.algorithm.rounds;
-  curve_.emplace(event(rounds), accounted_delta_);
+  curve_ = cache_->curve(event(rounds), accounted_delta_);
   if (!secure_) return;
   const double budget = config_.privacy->epsilon;
   const double distance = static_cast<double>(rounds) * secure_->statistical_distance();

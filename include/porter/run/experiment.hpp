@@ -11,6 +11,7 @@
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
 #include "porter/run/evaluator.hpp"
+#include "porter/run/run_data.hpp"
 #include "porter/run/run_privacy.hpp"
 
 namespace porter {
@@ -37,6 +38,8 @@ class Experiment {
   /// Loads the data, builds graph, model and algorithm. Error{usage} names the config key that does
   /// not fit.
   explicit Experiment(const Config& config);
+  /// The same with data and a cache that other experiments may share.
+  Experiment(const Config& config, RunData data, std::shared_ptr<AccountantCache> cache);
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
 
@@ -46,7 +49,7 @@ class Experiment {
   const Algorithm& algorithm() const { return *algorithm_; }
   const RunPrivacy& privacy() const { return *privacy_; }
   /// Views of what is trained, and of what travels.
-  Problem problem() const { return {*model_, data_.train, facts_.agents}; }
+  Problem problem() const { return {*model_, *data_.train, facts_.agents}; }
   const Compressor& compressor() const { return *compressor_; }
 
   std::uint32_t round() const { return round_; }
@@ -65,6 +68,8 @@ class Experiment {
   bool evaluation_due() const;
   /// The metrics now; also remembers the best average so far. Once per round, in order.
   MetricsRow evaluate();
+  /// The metrics now, remembering nothing: the run goes on as if nobody had looked.
+  MetricsRow measure() const;
 
   /// x_mean (d), X (n x d), x_best (d), x_out (d); x_out is the last average where its round has
   /// not come yet.
@@ -83,16 +88,17 @@ class Experiment {
   std::size_t evaluations_done() const;
 
  private:
-  void build_data();
+  void use_data();
   void build_network();
   void build_compressor();
-  void build_algorithm();
+  void build_algorithm(std::shared_ptr<AccountantCache> cache);
   std::vector<double> starting_point() const;
+  double utility_sum(double grad_norm_sq) const;
 
   Config config_;
   RunFacts facts_;
   ThreadPool pool_;
-  DataPair data_;
+  RunData data_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<const Network> network_;
   std::unique_ptr<const Compressor> compressor_;

@@ -10,6 +10,7 @@
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/secure_noise.hpp"
+#include "porter/run/accountant_cache.hpp"
 #include "porter/run/config.hpp"
 
 namespace porter {
@@ -19,8 +20,10 @@ namespace porter {
 /// agent.
 class RunPrivacy {
  public:
-  /// Works out sigma. Error{usage} names the key that makes the request impossible.
-  RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim);
+  /// Works out sigma. Error{usage} names the key that makes the request impossible. Runs of one
+  /// process may share a cache.
+  RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
+             std::shared_ptr<AccountantCache> cache = std::make_shared<AccountantCache>());
   ~RunPrivacy();
 
   double sigma() const { return sigma_; }
@@ -56,7 +59,8 @@ class RunPrivacy {
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
   std::optional<SecureNoise> secure_;
-  std::optional<EpsilonCurve> curve_;
+  std::shared_ptr<AccountantCache> cache_;
+  std::shared_ptr<const EpsilonCurve> curve_;
   std::uint64_t most_releases_ = 0;
   std::vector<std::string> notes_;
   struct Intervals;

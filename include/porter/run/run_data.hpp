@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "porter/run/config.hpp"
+
+namespace porter {
+
+/// The data of a run. Nobody changes it, so runs may share it.
+struct RunData {
+  std::shared_ptr<const Dataset> train;  ///< the rows of agent 0, then those of agent 1, ...
+  std::shared_ptr<const Dataset> test;   ///< null where there is none
+  std::string source;                    ///< what it is and where it came from
+};
+
+/// Loads what the config names and deals it out to its agents.
+RunData load_run_data(const Config& config);
+
+/// The data of many runs in one process: a data set is loaded once, and runs that deal it out alike
+/// at the same time share the result. May be used from several threads.
+class RunDataCache {
+ public:
+  RunData get(const Config& config);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const DataPair>> loaded_;
+  std::map<std::string, std::weak_ptr<const Dataset>> dealt_;
+};
+
+}  // namespace porter
