@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "config_table.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/text.hpp"
@@ -17,35 +18,6 @@ namespace {
 
 using Clipping = AlgorithmInfo::Clipping;
 using Noise = AlgorithmInfo::Noise;
-
-toml::table parse_toml(std::string_view text, const std::string& source) {
-  try {
-    return toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    fail(ErrorKind::usage, source, ":", error.source().begin.line,
-         ": not valid TOML: ", error.description());
-  }
-}
-
-// "section.key=value" into the table. The value is read as TOML; what is not TOML is a text.
-void apply_override(toml::table& root, const std::string& override) {
-  const auto equals = override.find('=');
-  const auto dot = override.find('.');
-  require(equals != override.npos && dot < equals && dot > 0 && dot + 1 < equals, ErrorKind::usage,
-          "--set: expected section.key=value, found \"", override, "\"");
-  const std::string section = override.substr(0, dot);
-  const std::string key = override.substr(dot + 1, equals - dot - 1);
-  const std::string value = override.substr(equals + 1);
-  if (!root.contains(section)) root.insert(section, toml::table{});
-  auto* table = root.get(section)->as_table();
-  require(table != nullptr, ErrorKind::usage, "--set: ", section, " is not a section");
-  try {
-    auto parsed = toml::parse("v = " + value);
-    table->insert_or_assign(key, std::move(*parsed.get("v")));
-  } catch (const toml::parse_error&) {
-    table->insert_or_assign(key, value);
-  }
-}
 
 bool can_be_unbiased(const std::string& compressor) {
   try {
@@ -270,30 +242,17 @@ void read_run(const toml::table& root, const std::string& source, Config& config
 }
 
 void refuse_unknown_sections(const toml::table& root, const std::string& source) {
-  const std::set<std::string, std::less<>> known = {"data",      "model",   "network",
-                                                    "algorithm", "privacy", "run"};
+  const std::set<std::string, std::less<>> known = {
+      "data", "model", "network", "algorithm", "privacy", "run", "sweep"};  // the last: sweep.hpp
   for (const auto& [key, node] : root)
     require(known.contains(key.str()), ErrorKind::usage, source, ":", node.source().begin.line,
             ": unknown section or key \"", key.str(),
-            "\"; expected [data], [model], [network], [algorithm], [privacy] or [run]");
-}
-
-std::string resolve(const std::filesystem::path& folder, const std::string& file) {
-  return file.empty() ? file : (folder / file).lexically_normal().string();
-}
-
-void resolve_spec(const std::filesystem::path& folder, std::string& spec) {
-  const auto parts = split_spec(spec);
-  if (parts.name == "file" && parts.argument)
-    spec = "file:" + resolve(folder, std::string(*parts.argument));
+            "\"; expected [data], [model], [network], [algorithm], [privacy], [run] or [sweep]");
 }
 
 }  // namespace
 
-Config parse_config(std::string_view text, const std::string& source,
-                    const std::vector<std::string>& overrides) {
-  auto root = parse_toml(text, source);
-  for (const auto& override : overrides) apply_override(root, override);
+Config read_config(const toml::table& root, const std::string& source) {
   refuse_unknown_sections(root, source);
   Config config;
   read_data(root, source, config);
@@ -305,17 +264,18 @@ Config parse_config(std::string_view text, const std::string& source,
   return config;
 }
 
+Config parse_config(std::string_view text, const std::string& source,
+                    const std::vector<std::string>& overrides) {
+  auto root = parse_toml(text, source);
+  for (const auto& override : overrides) apply_override(root, override);
+  return read_config(root, source);
+}
+
 Config load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  auto config = parse_config(read_file(path, 1U << 20), path.string(), overrides);
-  const auto folder = std::filesystem::absolute(path).parent_path();
-  auto& data = config.data;
-  for (auto* file : {&data.train, &data.test, &data.train_images, &data.train_labels,
-                     &data.test_images, &data.test_labels})
-    *file = resolve(folder, *file);
-  resolve_spec(folder, config.network.graph);
-  resolve_spec(folder, config.network.mixing);
-  resolve_spec(folder, config.algorithm.start);
-  return config;
+  auto root = parse_toml(read_file(path, 1U << 20), path.string());
+  for (const auto& override : overrides) apply_override(root, override);
+  resolve_paths(root, std::filesystem::absolute(path).parent_path());
+  return read_config(root, path.string());
 }
 
 std::string to_string(const Schedule& schedule) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "difference.hpp"
 #include "porter/core/error.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
@@ -18,35 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* kConfigFile = "config.toml";
 
-// The first line in which two resolved configs differ, ignoring what does not change results.
-std::string first_difference(const std::string& a, const std::string& b) {
-  const auto irrelevant = [](const std::string& line) {
-    return line.starts_with("threads = ") || line.starts_with("checkpoint = ");
-  };
-  std::istringstream in_a(a), in_b(b);
-  std::string line_a, line_b;
-  while (true) {
-    const bool more_a = static_cast<bool>(std::getline(in_a, line_a));
-    const bool more_b = static_cast<bool>(std::getline(in_b, line_b));
-    if (!more_a && !more_b) return {};
-    if (!more_a) line_a = "(nothing)";
-    if (!more_b) line_b = "(nothing)";
-    if (line_a != line_b && !(irrelevant(line_a) && irrelevant(line_b)))
-      return "it says: " + line_a + "; asked for: " + line_b;
-  }
-}
-
 // The same for every way to carry out the same run.
 std::string run_id(Config config) {
   config.run.threads = 0;
   config.run.checkpoint_every = 0;
   return sha256_hex(to_toml(config)).substr(0, 32);
-}
-
-void make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  require(!error, ErrorKind::io, "cannot create the folder ", path.string(), ": ", error.message());
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+
+namespace porter {
+namespace {
+
+// Keys that name a file, and keys that may do so as file:NAME.
+constexpr std::array<std::string_view, 6> kFileKeys = {"data.train",        "data.test",
+                                                       "data.train_images", "data.train_labels",
+                                                       "data.test_images",  "data.test_labels"};
+constexpr std::array<std::string_view, 3> kSpecKeys = {"network.graph", "network.mixing",
+                                                       "algorithm.start"};
+
+template <std::size_t size>
+bool holds(const std::array<std::string_view, size>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string resolve(const std::filesystem::path& folder, const std::string& file) {
+  return file.empty() ? file : (folder / file).lexically_normal().string();
+}
+
+}  // namespace
+
+toml::table parse_toml(std::string_view text, const std::string& source) {
+  try {
+    return toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    fail(ErrorKind::usage, source, ":", error.source().begin.line,
+         ": not valid TOML: ", error.description());
+  }
+}
+
+void apply_override(toml::table& root, const std::string& override, const std::string& option) {
+  const auto equals = override.find('=');
+  const auto dot = override.find('.');
+  require(equals != override.npos && dot < equals && dot > 0 && dot + 1 < equals, ErrorKind::usage,
+          option, ": expected section.key=value, found \"", override, "\"");
+  const std::string section = override.substr(0, dot);
+  const std::string key = override.substr(dot + 1, equals - dot - 1);
+  const std::string value = override.substr(equals + 1);
+  if (!root.contains(section)) root.insert(section, toml::table{});
+  auto* table = root.get(section)->as_table();
+  require(table != nullptr, ErrorKind::usage, option, ": ", section, " is not a section");
+  try {
+    auto parsed = toml::parse("v = " + value);
+    table->insert_or_assign(key, std::move(*parsed.get("v")));
+  } catch (const toml::parse_error&) {
+    table->insert_or_assign(key, value);
+  }
+}
+
+std::string resolved_value(std::string_view key, const std::string& value,
+                           const std::filesystem::path& folder) {
+  if (holds(kFileKeys, key)) return resolve(folder, value);
+  const auto spec = split_spec(value);
+  if (holds(kSpecKeys, key) && spec.name == "file" && spec.argument)
+    return "file:" + resolve(folder, std::string(*spec.argument));
+  return value;
+}
+
+void resolve_paths(toml::table& root, const std::filesystem::path& folder) {
+  for (auto&& [section, node] : root) {
+    auto* table = node.as_table();
+    if (table == nullptr) continue;
+    for (auto&& [key, value] : *table)
+      if (auto* text = value.as_string())
+        *text = resolved_value(concat(section.str(), '.', key.str()), text->get(), folder);
+  }
+}
+
+}  // namespace porter
