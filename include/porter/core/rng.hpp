@@ -25,6 +25,7 @@ enum class Draw : std::uint32_t {
   output = 7,      ///< the paper's random x_out
   data = 8,        ///< the built-in data sets
   test = 9,        ///< inputs of tests and benchmarks
+  sweep = 12,      ///< the settings of a random search
 };
 
 /// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "config_table.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+#include "porter/run/sweep.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "toml_section.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostSettings = 100000;
+constexpr std::uint32_t kMostSeeds = 1000, kMostHalvings = 16;
+constexpr std::uint32_t kTriesPerSetting = 20;  // a random search draws none twice, if it can
+
+std::string toml_text(const toml::node& node) {
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return out.str();
+}
+
+// A list or the text of a SweepValues.
+std::string values_text(const std::string& key, const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  const auto* list = node.as_array();
+  require(list != nullptr && !list->empty(), ErrorKind::usage, "sweep.vary: ", key,
+          ": expected a list of values or a text such as \"log:0.01..1:5\", found ",
+          toml_text(node));
+  std::string out;
+  for (const auto& item : *list) {
+    const auto text = item.is_string() ? '"' + *item.value<std::string>() + '"' : toml_text(item);
+    out += (out.empty() ? "" : ",") + text;
+  }
+  return out;
+}
+
+// Both "algorithm.step" = ... and algorithm.step = ...
+void read_vary(const toml::table& table, const std::string& prefix, SweepOptions& options) {
+  for (const auto& [name, node] : table) {
+    const auto key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table())
+      read_vary(*inner, key + '.', options);
+    else
+      options.vary.emplace_back(key, values_text(key, node));
+  }
+}
+
+template <class Number>
+void read_optional(TomlSection& section, const char* key, std::optional<Number>& value,
+                   std::int64_t least, std::int64_t most) {
+  Number number{};
+  section.read_count(key, number, least, most);
+  if (section.has(key)) value = number;
+}
+
+SweepOptions read_options(const toml::table& root, const std::string& source) {
+  TomlSection section(root, "sweep", source);
+  SweepOptions options;
+  if (const auto* vary = section.find("vary")) {
+    section.check(vary->is_table(), "vary", "expected a section [sweep.vary], found ",
+                  toml_text(*vary));
+    read_vary(*vary->as_table(), "", options);
+  }
+  read_optional(section, "random", options.random, 0, kMostSettings);
+  read_optional(section, "seeds", options.seeds, 1, kMostSeeds);
+  read_optional(section, "halving", options.halving, 0, kMostHalvings);
+  section.read("hopeless", options.hopeless);
+  if (std::string metric; section.has("metric")) {
+    section.read("metric", metric);
+    options.metric = metric;
+  }
+  section.find("metric");
+  section.refuse_unknown_keys();
+  return options;
+}
+
+// The command line over the file; a key varied in both is taken from the command line.
+SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
+  for (const auto& [key, text] : wins.vary) {
+    auto found = file.vary.begin();
+    while (found != file.vary.end() && found->first != key) ++found;
+    if (found == file.vary.end())
+      file.vary.emplace_back(key, text);
+    else
+      found->second = text;
+  }
+  if (wins.random) file.random = wins.random;
+  if (wins.seeds) file.seeds = wins.seeds;
+  if (wins.metric) file.metric = wins.metric;
+  if (wins.halving) file.halving = wins.halving;
+  if (wins.hopeless) file.hopeless = wins.hopeless;
+  return file;
+}
+
+void check(const SweepOptions& options) {
+  require(!options.vary.empty(), ErrorKind::usage,
+          "nothing to vary: give --vary section.key=VALUES, or [sweep.vary] in the config");
+  const std::set<std::string> fixed = {"run.seed", "run.threads", "run.checkpoint", "run.engine"};
+  std::set<std::string> seen;
+  for (const auto& [key, text] : options.vary) {
+    require(key.find('.') != key.npos && key.find('=') == key.npos, ErrorKind::usage,
+            "vary: expected section.key, found \"", key, "\"");
+    require(key != "run.seed", ErrorKind::usage, "vary run.seed: use --seeds N instead");
+    require(!fixed.contains(key), ErrorKind::usage, "vary ", key, ": it does not change results");
+    require(seen.insert(key).second, ErrorKind::usage, "vary ", key, ": stands twice");
+  }
+  const auto within = [](const std::optional<std::uint32_t>& value, const char* name,
+                         std::uint32_t least, std::uint32_t most) {
+    require(!value || (*value >= least && *value <= most), ErrorKind::usage, name,
+            ": expected a whole number from ", least, " to ", most, ", found ", value.value_or(0));
+  };
+  within(options.random, "random", 0, kMostSettings);
+  within(options.seeds, "seeds", 1, kMostSeeds);
+  within(options.halving, "halving", 0, kMostHalvings);
+  const double hopeless = options.hopeless.value_or(10);
+  require(hopeless == 0 || (hopeless > 1 && std::isfinite(hopeless)), ErrorKind::usage,
+          "hopeless: expected 0 (off) or a factor above 1, found ", hopeless);
+}
+
+using Values = std::vector<std::string>;
+
+std::vector<Values> grid(const std::vector<SweepValues>& axes) {
+  std::vector<Values> settings = {{}};
+  for (const auto& axis : axes) {
+    std::vector<Values> longer;
+    const auto values = axis.all();
+    require(settings.size() * values.size() <= kMostSettings, ErrorKind::usage,
+            "the grid has more than ", kMostSettings, " settings; use a random search");
+    for (const auto& setting : settings)
+      for (const auto& value : values) {
+        longer.push_back(setting);
+        longer.back().push_back(value);
+      }
+    settings = std::move(longer);
+  }
+  return settings;
+}
+
+std::vector<Values> drawn(const std::vector<SweepValues>& axes, std::uint32_t count,
+                          std::uint64_t seed) {
+  std::vector<Values> settings;
+  std::set<Values> seen;
+  for (std::uint32_t i = 0; settings.size() < count && i < kTriesPerSetting * count; ++i) {
+    Values values;
+    for (std::uint32_t axis = 0; axis < axes.size(); ++axis) {
+      RngStream rng(seed, Draw::sweep, axis, i);
+      values.push_back(axes[axis].draw(rng));
+    }
+    if (seen.insert(values).second) settings.push_back(std::move(values));
+  }
+  return settings;
+}
+
+// Names of files in a list become independent of the config's folder.
+std::string resolved_text(const std::string& key, const SweepValues& values,
+                          const std::string& text, const fs::path& folder) {
+  if (values.is_range()) return text;
+  std::string out;
+  for (const auto& value : values.all()) {
+    const auto plain = plain_value(value);
+    const auto resolved = resolved_value(key, plain, folder);
+    out += (out.empty() ? "" : ",") + (resolved == plain ? value : '"' + resolved + '"');
+  }
+  return out;
+}
+
+// As a section that read_options understands.
+toml::table section_of(const SweepOptions& options) {
+  toml::table vary;
+  for (const auto& [key, text] : options.vary) vary.insert(key, text);
+  return toml::table{{"halving", std::int64_t(options.halving.value_or(0))},
+                     {"hopeless", options.hopeless.value_or(10)},
+                     {"metric", options.metric.value_or("loss")},
+                     {"random", std::int64_t(options.random.value_or(0))},
+                     {"seeds", std::int64_t(options.seeds.value_or(3))},
+                     {"vary", vary}};
+}
+
+SweepSetting make_setting(toml::table root, const std::string& source, const fs::path& folder,
+                          const std::vector<std::string>& keys, Values values) {
+  SweepSetting setting{.values = std::move(values), .config = {}, .refused = {}};
+  try {
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      apply_override(root, keys[i] + '=' + setting.values[i], "vary");
+    resolve_paths(root, folder);
+    auto config = read_config(root, source);
+    require(!config.privacy || config.privacy->noise != "secure", ErrorKind::usage,
+            "privacy.noise: a sweep trains on the same data again and again, which no budget "
+            "covers; tune with \"simulated\" noise");
+    setting.config = std::move(config);
+  } catch (const Error& error) {
+    setting.refused = error.what();
+  }
+  return setting;
+}
+
+}  // namespace
+
+std::string SweepSetting::name(const std::vector<std::string>& keys) const {
+  std::string out;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    out += (i > 0 ? ", " : "") + keys[i] + " = " + plain_value(values[i]);
+  return out;
+}
+
+Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides,
+                 const SweepOptions& wins) {
+  const auto source = path.string();
+  const auto folder = fs::absolute(path).parent_path();
+  auto root = parse_toml(read_file(path, 1U << 20), source);
+  for (const auto& override : overrides) apply_override(root, override);
+  resolve_paths(root, folder);
+  auto options = merged(read_options(root, source), wins);
+  root.erase("sweep");
+  check(options);
+  const auto base = read_config(root, source);
+
+  Sweep sweep;
+  sweep.metric = find_sweep_metric(options.metric.value_or("loss"));
+  std::vector<SweepValues> axes;
+  for (auto& [key, text] : options.vary) {
+    sweep.keys.push_back(key);
+    const auto& axis = axes.emplace_back(key, text);
+    text = resolved_text(key, axis, text, folder);
+  }
+  sweep.halving = options.halving.value_or(0);
+  sweep.hopeless = options.hopeless.value_or(10);
+  sweep.random = options.random.value_or(0) > 0;
+  const std::uint32_t seeds = options.seeds.value_or(3);
+  require(base.run.seed <= std::uint64_t(std::numeric_limits<std::int64_t>::max()) - seeds,
+          ErrorKind::usage, "run.seed: too large for ", seeds, " seeds, found ", base.run.seed);
+  for (std::uint32_t i = 0; i < seeds; ++i) sweep.seeds.push_back(base.run.seed + i);
+
+  for (auto& values : sweep.random ? drawn(axes, *options.random, base.run.seed) : grid(axes))
+    sweep.settings.push_back(make_setting(root, source, folder, sweep.keys, std::move(values)));
+  bool any = false;
+  for (const auto& setting : sweep.settings) any = any || setting.config;
+  require(any, ErrorKind::usage, "no setting of the sweep is a valid config; the first says: ",
+          sweep.settings.front().refused);
+
+  root.insert("sweep", section_of(options));
+  std::ostringstream out;
+  out << root << '\n';
+  sweep.toml = out.str();
+  return sweep;
+}
+
+}  // namespace porter

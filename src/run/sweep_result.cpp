@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/run/sweep.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "porter/version.hpp"
+#include "sweep_journal.hpp"
+
+namespace porter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int order_of(SweepStatus status) { return static_cast<int>(status); }
+
+SettingResult summed_up(const Sweep& sweep, std::vector<SweepRun> runs) {
+  SettingResult result{.setting = runs.front().setting, .status = SweepStatus::finished};
+  std::size_t bad = 0;
+  for (const auto& run : runs) {
+    if (run.status == SweepStatus::finished || run.status == SweepStatus::skipped) continue;
+    ++bad;
+    if (result.status != SweepStatus::finished && order_of(run.status) <= order_of(result.status))
+      continue;
+    result.status = run.status;
+    result.reason = run.reason;
+  }
+  const bool some = result.status == SweepStatus::diverged && bad < runs.size();
+  if (some) result.reason = concat(bad, " of ", runs.size(), " seeds: ", result.reason);
+  result.runs = std::move(runs);
+  result.mean = result.mean_of(sweep.metric.column);
+  if (result.mean && result.runs.size() > 1) {
+    double squares = 0;
+    for (const auto& run : result.runs)
+      squares += std::pow(*sweep.metric.column.get(*run.row) - *result.mean, 2);
+    result.stddev = std::sqrt(squares / static_cast<double>(result.runs.size() - 1));
+  }
+  return result;
+}
+
+std::string quoted_csv(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json values_json(const Sweep& sweep, std::size_t setting) {
+  Json values = Json::object();
+  for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
+    const auto& text = sweep.settings[setting].values[i];
+    const auto number = parse_number<double>(text);
+    values[sweep.keys[i]] = number ? Json(*number) : Json(plain_value(text));
+  }
+  return values;
+}
+
+Json setting_json(const Sweep& sweep, const SettingResult& result) {
+  Json json = {{"values", values_json(sweep, result.setting)},
+               {"status", to_string(result.status)},
+               {"reason", result.reason},
+               {"mean", or_null(result.mean)},
+               {"stddev", or_null(result.stddev)},
+               {"means", Json::object()}};
+  for (const auto& column : repeatable_columns())
+    json["means"][column.name] = or_null(result.mean_of(column));
+  return json;
+}
+
+// Whether the best value of a numeric key is the smallest or largest that was tried.
+std::string at_the_end(const Sweep& sweep, const SettingResult& best, std::size_t axis) {
+  std::vector<double> tried;
+  for (const auto& setting : sweep.settings) {
+    const auto value = parse_number<double>(setting.values[axis]);
+    if (!value) return {};
+    tried.push_back(*value);
+  }
+  const auto [low, high] = std::minmax_element(tried.begin(), tried.end());
+  const double value = tried[best.setting];
+  if (*low == *high || (value != *low && value != *high)) return {};
+  return concat("The best ", sweep.keys[axis], ", ", value, ", is the ",
+                value == *low ? "smallest" : "largest",
+                " that was tried: the optimum may lie beyond.");
+}
+
+}  // namespace
+
+std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const {
+  double sum = 0;
+  for (const auto& run : runs) {
+    const auto value = run.row ? column.get(*run.row) : std::nullopt;
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum / static_cast<double>(runs.size());
+}
+
+const SettingResult* SweepResult::best() const {
+  const bool any = !ranked.empty() && ranked.front().status == SweepStatus::finished;
+  return any ? &ranked.front() : nullptr;
+}
+
+std::size_t SweepResult::count(SweepStatus status) const {
+  return static_cast<std::size_t>(std::count_if(
+      ranked.begin(), ranked.end(), [&](const auto& result) { return result.status == status; }));
+}
+
+SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<SweepRun>> runs) {
+  SweepResult result;
+  for (auto& of_setting : runs) result.ranked.push_back(summed_up(sweep, std::move(of_setting)));
+  const auto round = [](const SettingResult& r) {
+    return r.runs.front().row ? r.runs.front().row->round : 0;
+  };
+  std::stable_sort(result.ranked.begin(), result.ranked.end(), [&](const auto& a, const auto& b) {
+    if (a.status != b.status) return order_of(a.status) < order_of(b.status);
+    if (a.status == SweepStatus::dropped && round(a) != round(b)) return round(a) > round(b);
+    const bool by_metric = a.status == SweepStatus::finished || a.status == SweepStatus::dropped;
+    return by_metric && a.mean && b.mean && sweep.metric.better(*a.mean, *b.mean);
+  });
+  return result;
+}
+
+std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& result) {
+  std::vector<std::string> notes;
+  const std::string metric = sweep.metric.column.name;
+  bool any_private = false;
+  for (const auto& setting : sweep.settings)
+    any_private = any_private || (setting.config && setting.config->privacy);
+  notes.push_back(concat(
+      "Tuning is not covered by any epsilon: ", sweep.settings.size(), " settings times ",
+      sweep.seeds.size(), " seeds were trained on the same data and compared by raw figures. ",
+      any_private ? "The epsilon of a run, here or later, is that of this one run alone; "
+                    "tune on public data, or count the search too."
+                  : "On private data, tune on public data like it, or count the search too."));
+  if (metric == "utility" || metric == "grad_norm_sq")
+    notes.push_back(
+        "A small gradient is no proof of a good model: where a regulariser flattens out, a step "
+        "that blows x up has one too. Look at the loss beside it.");
+  if (metric.starts_with("test_") || metric.starts_with("agent_accuracy"))
+    notes.push_back(concat("The best was chosen by ", metric,
+                           ": its test figures are optimistic and no estimate for new data."));
+  if (const auto* best = result.best())
+    for (std::size_t axis = 0; axis < sweep.keys.size(); ++axis)
+      if (auto note = at_the_end(sweep, *best, axis); !note.empty())
+        notes.push_back(std::move(note));
+  return notes;
+}
+
+std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
+  std::string out = "setting,seed,status,reason";
+  for (const auto& key : sweep.keys) out += ',' + quoted_csv(key);
+  for (const auto& column : repeatable_columns()) out += ',' + std::string(column.name);
+  out += '\n';
+  std::vector<const SettingResult*> in_order(result.ranked.size());
+  for (const auto& setting : result.ranked) in_order[setting.setting] = &setting;
+  for (const auto* setting : in_order)
+    for (const auto& run : setting->runs) {
+      out += concat(run.setting, ',', run.seed, ',', to_string(run.status), ',',
+                    quoted_csv(run.reason));
+      for (const auto& value : sweep.settings[run.setting].values)
+        out += ',' + quoted_csv(plain_value(value));
+      out += ',' + repeatable_cells(run.row) + '\n';
+    }
+  return out;
+}
+
+std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result) {
+  const auto* best = result.best();
+  Json json = {{"porter", kVersion},
+               {"metric", sweep.metric.column.name},
+               {"better", sweep.metric.higher_is_better ? "higher" : "lower"},
+               {"seeds", sweep.seeds},
+               {"settings", sweep.settings.size()},
+               {"finished", result.count(SweepStatus::finished)},
+               {"dropped", result.count(SweepStatus::dropped)},
+               {"diverged", result.count(SweepStatus::diverged)},
+               {"failed", result.count(SweepStatus::failed)},
+               {"best", best ? setting_json(sweep, *best) : Json(nullptr)},
+               {"notes", sweep_notes(sweep, result)},
+               {"ranked", Json::array()}};
+  for (const auto& setting : result.ranked) json["ranked"].push_back(setting_json(sweep, setting));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace porter

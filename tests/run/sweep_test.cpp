@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/run/experiment.hpp"
+#include "porter/run/sweep_run.hpp"
+#include "temp_dir.hpp"
+#include "toy_data.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A small CSV problem, a config on it, and sweeps over the config.
+class SweepTest : public testing::Test {
+ protected:
+  SweepTest() {
+    const auto data = toy_data(120, 6, 2, false);
+    std::string text;
+    for (std::size_t r = 0; r < data.rows(); ++r) {
+      for (const float value : data[r].values) text += std::to_string(value) + ",";
+      text += std::to_string(static_cast<int>(data.labels[r])) + "\n";
+    }
+    write_file(dir_ / "train.csv", text);
+    write_file(dir_ / "c.toml", kConfig);
+  }
+
+  Sweep sweep(const std::vector<std::pair<std::string, std::string>>& vary,
+              SweepOptions options = {}, const std::vector<std::string>& overrides = {}) {
+    options.vary = vary;
+    if (!options.seeds) options.seeds = 2;
+    return load_sweep(dir_ / "c.toml", overrides, options);
+  }
+  std::string error_of(const std::vector<std::pair<std::string, std::string>>& vary,
+                       const SweepOptions& options = {}) {
+    try {
+      sweep(vary, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      return error.what();
+    }
+    return "no error";
+  }
+  /// The bytes of results.csv after a sweep into a new folder.
+  std::string results(const Sweep& sweep, const std::string& out, std::size_t jobs = 2) {
+    EXPECT_TRUE(run_sweep(sweep, dir_ / out, ExistingRun::refuse, {.jobs = jobs}));
+    return read_file(dir_ / out / "results.csv");
+  }
+  /// The same with a stop after every `runs` runs and a resumption each time.
+  std::string results_in_pieces(const Sweep& sweep, const std::string& out, int runs) {
+    bool done = false;
+    for (int piece = 0; piece < 100 && !done; ++piece) {
+      std::atomic<int> seen = 0;
+      std::atomic<bool> counting = false;
+      done = run_sweep(sweep, dir_ / out, piece == 0 ? ExistingRun::refuse : ExistingRun::resume,
+                       {.jobs = 2,
+                        .stop_requested = [&] { return seen >= runs; },
+                        .after_round = [&](const SweepCounters&) { counting = true; },
+                        .after_run =
+                            [&](const SweepRun&) {
+                              if (counting) ++seen;  // those of earlier pieces do not count
+                            }})
+                 .has_value();
+    }
+    EXPECT_TRUE(done);
+    return read_file(dir_ / out / "results.csv");
+  }
+
+  static constexpr const char* kConfig =
+      "[data]\ntrain = \"train.csv\"\ntest = \"train.csv\"\n[network]\nagents = 4\ngraph = "
+      "\"ring\"\n"
+      "[algorithm]\nname = \"porter-gc\"\nrounds = 40\nstep = 0.1\nconsensus = 0.2\n"
+      "compressor = \"random_k:0.4\"\nbatch = 4\n";
+  TempDir dir_;
+};
+
+std::vector<std::string> column(const Sweep& sweep, std::size_t axis) {
+  std::vector<std::string> values;
+  for (const auto& setting : sweep.settings) values.push_back(setting.values[axis]);
+  return values;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_F(SweepTest, AGridIsEveryCombinationInOrder) {
+  const auto grid = sweep({{"algorithm.step", "0.1,0.2"}, {"algorithm.batch", "1, 2, 4"}});
+  EXPECT_EQ(column(grid, 0), (Texts{"0.1", "0.1", "0.1", "0.2", "0.2", "0.2"}));
+  EXPECT_EQ(column(grid, 1), (Texts{"1", "2", "4", "1", "2", "4"}));
+  EXPECT_EQ(grid.settings[4].config->algorithm.step, 0.2);
+  EXPECT_EQ(grid.settings[4].config->algorithm.batch, 2U);
+  EXPECT_EQ(grid.settings[4].config->algorithm.consensus, 0.2) << "the rest is the config's";
+  EXPECT_EQ(grid.settings[4].name(grid.keys), "algorithm.step = 0.2, algorithm.batch = 2");
+}
+
+TEST_F(SweepTest, RangesAreEvenOrByEqualFactorsAndKeepTheirEnds) {
+  EXPECT_EQ(column(sweep({{"algorithm.step", "lin:0.1..0.3:3"}}), 0), (Texts{"0.1", "0.2", "0.3"}));
+  EXPECT_EQ(column(sweep({{"algorithm.step", "log:0.001..1:4"}}), 0),
+            (Texts{"0.001", "0.01", "0.1", "1.0"}));
+  EXPECT_EQ(column(sweep({{"algorithm.step", "log:0.01..0.3:3"}}), 0),
+            (Texts{"0.01", "0.05477", "0.3"}))
+      << "sqrt(0.01 * 0.3), to four digits";
+  EXPECT_EQ(column(sweep({{"algorithm.batch", "intlog:1..8:7"}}), 0),
+            (Texts{"1", "2", "3", "4", "6", "8"}))
+      << "whole numbers, none twice";
+}
+
+TEST_F(SweepTest, ListsMayHoldTextsListsAndColons) {
+  const auto specs = sweep({{"algorithm.compressor", "top_k:0.5,\"identity\""}});
+  EXPECT_EQ(specs.settings[0].config->algorithm.compressor, "top_k:0.5");
+  EXPECT_EQ(specs.settings[1].config->algorithm.compressor, "identity");
+  const auto hidden = sweep({{"model.hidden", "[4],[4, 3]"}}, {}, {"model.name=mlp"});
+  ASSERT_EQ(hidden.settings.size(), 2U);
+  EXPECT_EQ(hidden.settings[1].config->model.hidden, (std::vector<std::size_t>{4, 3}));
+  EXPECT_EQ(sweep({{"run.evaluate", "log:12,end"}}).settings.size(), 2U) << "not a range";
+}
+
+TEST_F(SweepTest, RandomSettingsComeFromTheSeedAndStayInTheirRanges) {
+  const auto draw = [&](const std::string& seed, std::uint32_t count) {
+    return sweep({{"algorithm.step", "log:0.001..1"}, {"algorithm.compressor", "sign,identity"}},
+                 {.random = count}, {"run.seed=" + seed});
+  };
+  const auto ten = draw("1", 10), same = draw("1", 10), more = draw("1", 12), other = draw("2", 10);
+  EXPECT_EQ(column(ten, 0), column(same, 0));
+  EXPECT_NE(column(ten, 0), column(other, 0));
+  auto first = column(more, 0);
+  first.resize(10);
+  EXPECT_EQ(column(ten, 0), first) << "asking for more keeps those that are there";
+  bool small = false, large = false;
+  for (const auto& setting : draw("1", 40).settings) {
+    const double step = setting.config->algorithm.step;
+    EXPECT_TRUE(step >= 0.001 && step <= 1) << step;
+    small = small || step < 0.03;
+    large = large || step > 0.03;
+  }
+  EXPECT_TRUE(small && large);
+  EXPECT_EQ(sweep({{"algorithm.batch", "1,2,4"}}, {.random = 50}).settings.size(), 3U)
+      << "none is drawn twice";
+}
+
+TEST_F(SweepTest, BadRequestsAreNamed) {
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), text.npos) << "expected \"" << part << "\" in: " << text;
+  };
+  has(error_of({}), "nothing to vary");
+  has(error_of({{"algorithm.stepp", "0.1,0.2"}}), "did you mean step?");
+  has(error_of({{"step", "0.1"}}), "section.key");
+  has(error_of({{"algorithm.step", "0.1,,0.2"}}), "values between commas");
+  has(error_of({{"algorithm.step", "0.1,0.1"}}), "stands twice");
+  has(error_of({{"algorithm.step", "log:0..1:3"}}), "above 0");
+  has(error_of({{"algorithm.step", "log:1..0.1:3"}}), "A < B");
+  has(error_of({{"algorithm.step", "log:a..1:3"}}), "numbers A < B");
+  has(error_of({{"algorithm.step", "log:0.1..1:x"}}), "2 to 1000 values");
+  has(error_of({{"algorithm.step", "log:0.1..1"}}), "needs the number of values");
+  has(error_of({{"run.seed", "1,2"}}), "--seeds");
+  has(error_of({{"run.threads", "1,2"}}), "does not change results");
+  has(error_of({{"algorithm.step", "0.1"}}, {.metric = "speed"}), "test_accuracy");
+  has(error_of({{"algorithm.step", "0.1"}}, {.hopeless = 0.5}), "above 1");
+  has(error_of({{"algorithm.name", "porter-dp"}, {"privacy.noise", "secure"}}), "simulated");
+  has(error_of({{"algorithm.step", "lin:0..1:1000"}, {"algorithm.consensus", "lin:0.1..1:1000"}}),
+      "random search");
+}
+
+TEST_F(SweepTest, TheConfigMayHoldTheSweepAndTheCommandLineWins) {
+  write_file(dir_ / "s.toml", std::string(kConfig) +
+                                  "[sweep]\nseeds = 4\nmetric = \"test_accuracy\"\n[sweep.vary]\n"
+                                  "algorithm.step = [0.1, 0.2]\n\"algorithm.batch\" = \"1,2\"\n");
+  EXPECT_NO_THROW(load_config(dir_ / "s.toml")) << "a run leaves the section alone";
+  const auto from_file = load_sweep(dir_ / "s.toml", {}, {});
+  EXPECT_EQ(from_file.settings.size(), 4U);
+  EXPECT_EQ(from_file.seeds.size(), 4U);
+  EXPECT_TRUE(from_file.metric.higher_is_better);
+  const auto both = load_sweep(dir_ / "s.toml", {},
+                               {.vary = {{"algorithm.step", "0.3"}}, .seeds = 1, .metric = "loss"});
+  EXPECT_EQ(both.settings.size(), 2U);
+  EXPECT_EQ(both.settings[0].config->algorithm.step, 0.3);
+  EXPECT_EQ(both.seeds.size(), 1U);
+  EXPECT_FALSE(both.metric.higher_is_better);
+}
+
+TEST_F(SweepTest, TheWrittenPlanGivesTheSameSweepFromAnyFolder) {
+  const auto original = sweep({{"data.train", "train.csv"}, {"algorithm.step", "log:0.1..1:3"}},
+                              {.seeds = 3, .halving = 1}, {"algorithm.batch=2"});
+  fs::create_directory(dir_ / "elsewhere");
+  write_file(dir_ / "elsewhere" / "again.toml", original.toml);
+  const auto again = load_sweep(dir_ / "elsewhere" / "again.toml", {}, {});
+  EXPECT_EQ(again.toml, original.toml);
+  ASSERT_EQ(again.settings.size(), original.settings.size());
+  for (std::size_t i = 0; i < again.settings.size(); ++i)
+    EXPECT_EQ(to_toml(*again.settings[i].config), to_toml(*original.settings[i].config));
+}
+
+TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
+  const auto grid = sweep({{"algorithm.step", "0.05,0.2"}});
+  const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
+  ASSERT_TRUE(result);
+  for (const auto& setting : result->ranked)
+    for (const auto& run : setting.runs) {
+      auto config = *grid.settings[run.setting].config;
+      config.run.seed = run.seed;
+      Experiment alone(config);
+      MetricsRow last;
+      train(alone, {.after_evaluation = [&](const MetricsRow& row) { last = row; }});
+      last.seconds = 0;
+      EXPECT_EQ(metrics_line(*run.row), metrics_line(last)) << run.setting << ", " << run.seed;
+    }
+  ASSERT_TRUE(result->best());
+  EXPECT_LE(*result->ranked[0].mean, *result->ranked[1].mean);
+  EXPECT_TRUE(result->best()->stddev);
+  EXPECT_EQ(read_file(dir_ / "out" / "best.toml"),
+            to_toml(*grid.settings[result->best()->setting].config));
+  EXPECT_NO_THROW(load_config(dir_ / "out" / "best.toml"));
+}
+
+TEST_F(SweepTest, BadSettingsAreRowsWithReasons) {
+  const auto grid = sweep({{"algorithm.consensus", "0.2,2"},
+                           {"algorithm.step", "0.1,1e9"},
+                           {"data.train", "train.csv,missing.csv"}},
+                          {.seeds = 3}, {"algorithm.clip=linear:1e12"});
+  ASSERT_EQ(grid.settings.size(), 8U);
+  const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->count(SweepStatus::finished), 1U);
+  EXPECT_EQ(result->count(SweepStatus::diverged), 1U);
+  EXPECT_EQ(result->count(SweepStatus::failed), 6U);
+  ASSERT_TRUE(result->best());
+  EXPECT_EQ(result->best()->setting, 0U);
+  const auto csv = read_file(dir_ / "out" / "results.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 8 * 3) << "never a hole\n" << csv;
+  for (const char* part : {"hopeless: the loss at round", "skipped,diverged with seed 1",
+                           "algorithm.consensus: expected a number in (0, 1]", "missing.csv"})
+    EXPECT_NE(csv.find(part), csv.npos) << part << "\n" << csv;
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "out" / "summary.json"));
+  EXPECT_EQ(summary["ranked"].size(), 8U);
+  EXPECT_EQ(summary["best"]["values"]["algorithm.step"], 0.1);
+}
+
+TEST_F(SweepTest, AMetricThatIsNotThereIsAReason) {
+  const auto grid =
+      sweep({{"algorithm.step", "0.1"}}, {.metric = "test_accuracy"}, {"data.test=\"\""});
+  const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->best(), nullptr);
+  EXPECT_NE(result->ranked[0].reason.find("no test_accuracy"), std::string::npos);
+  EXPECT_FALSE(fs::exists(dir_ / "out" / "best.toml"));
+}
+
+TEST_F(SweepTest, AnyNumberOfJobsAndInterruptionsGiveTheSameBytes) {
+  for (const std::uint32_t halving : {0U, 2U}) {
+    const auto grid =
+        sweep({{"algorithm.step", "log:0.01..1:4"}, {"algorithm.consensus", "0.1,0.4"}},
+              {.halving = halving});
+    const auto name = "h" + std::to_string(halving);
+    const auto one = results(grid, name + "one", 1);
+    EXPECT_EQ(results(grid, name + "five", 5), one);
+    EXPECT_EQ(results_in_pieces(grid, name + "pieces", 3), one);
+    EXPECT_FALSE(fs::exists(dir_ / (name + "pieces") / "checkpoints"));
+    const auto before = read_file(dir_ / (name + "one") / "summary.json");
+    EXPECT_TRUE(run_sweep(grid, dir_ / (name + "one"), ExistingRun::resume, {}));
+    EXPECT_EQ(read_file(dir_ / (name + "one") / "summary.json"), before) << "nothing left to do";
+  }
+}
+
+TEST_F(SweepTest, HalvingDropsTheWorseHalfAndChangesNoSurvivor) {
+  const Texts steps = {"0.001", "0.003", "0.01", "0.03", "0.1"};
+  std::string list;
+  for (const auto& step : steps) list += (list.empty() ? "" : ",") + step;
+  const auto full = sweep({{"algorithm.step", list}}),
+             halved = sweep({{"algorithm.step", list}}, {.halving = 2});
+  const auto all = run_sweep(full, dir_ / "full", ExistingRun::refuse, {});
+  const auto some = run_sweep(halved, dir_ / "halved", ExistingRun::refuse, {});
+  ASSERT_TRUE(all && some);
+  EXPECT_EQ(some->count(SweepStatus::finished), 2U) << "5, then 3, then 2";
+  EXPECT_EQ(some->count(SweepStatus::dropped), 3U);
+  for (const auto& setting : some->ranked) {
+    const auto round = setting.runs[0].row->round;
+    if (setting.status == SweepStatus::dropped) {
+      EXPECT_TRUE(round == 10 || round == 20) << round;
+      EXPECT_NE(setting.reason.find("of 40: number"), std::string::npos) << setting.reason;
+      continue;
+    }
+    const auto same = std::find_if(all->ranked.begin(), all->ranked.end(), [&](const auto& other) {
+      return other.setting == setting.setting;
+    });
+    for (std::size_t s = 0; s < setting.runs.size(); ++s)
+      EXPECT_EQ(metrics_line(*setting.runs[s].row), metrics_line(*same->runs[s].row));
+  }
+  // With so short a run the loss falls faster the larger the step, at every rung.
+  EXPECT_EQ(some->best()->setting, 4U);
+  EXPECT_EQ(some->ranked[0].setting, all->ranked[0].setting);
+}
+
+TEST_F(SweepTest, HalfALineIsDroppedAndOtherDamageIsNamed) {
+  const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
+  const auto whole = results(grid, "out");
+  const auto journal = dir_ / "out" / "journal.csv";
+  const auto text = read_file(journal);
+  write_file(journal, text.substr(0, text.size() - 20));
+  EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::resume, {}));
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+  EXPECT_EQ(read_file(journal).size(), text.size());
+
+  for (const char* bad : {"0,1,finished,x\n", "9,1,failed,,,,,,,,,,,,,,,,,\n", "junk\n"}) {
+    write_file(journal, text + bad);
+    try {
+      run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
+      ADD_FAILURE() << "accepted " << bad;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("line 6"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(SweepTest, AnotherSweepIsRefusedAndTheDifferenceNamed) {
+  results(sweep({{"algorithm.step", "0.1,0.2"}}), "out");
+  const auto other = sweep({{"algorithm.step", "0.1,0.3"}});
+  for (const auto existing : {ExistingRun::refuse, ExistingRun::resume}) try {
+      run_sweep(other, dir_ / "out", existing, {});
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      const std::string expected = existing == ExistingRun::resume ? "0.1,0.3" : "--force";
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  EXPECT_TRUE(run_sweep(other, dir_ / "out", ExistingRun::replace, {}));
+}
+
+TEST_F(SweepTest, AFailedRunIsTriedAgainWhenItsCauseIsGone) {
+  const auto grid = sweep({{"data.train", "train.csv,late.csv"}});
+  const auto before = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->count(SweepStatus::failed), 1U);
+  fs::copy(dir_ / "train.csv", dir_ / "late.csv");
+  const auto after = run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->count(SweepStatus::finished), 2U);
+}
+
+TEST_F(SweepTest, NotesSayWhatEpsilonDoesNotCoverAndWhereTheRangeEnds) {
+  const auto grid = sweep({{"algorithm.step", "0.001,0.01,0.1"}}, {.metric = "test_accuracy"});
+  const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {});
+  std::string all;
+  for (const auto& note : sweep_notes(grid, *result)) all += note + '\n';
+  for (const char* part : {"not covered by any epsilon", "optimistic", "largest that was tried"})
+    EXPECT_NE(all.find(part), all.npos) << part << "\n" << all;
+}
+
+TEST_F(SweepTest, PrivateRunsShareTheirCalibration) {
+  const auto grid = sweep({{"algorithm.step", "0.01,0.02,0.03"}}, {},
+                          {"algorithm.name=porter-dp", "privacy.epsilon=2", "privacy.delta=1e-4"});
+  const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
+  ASSERT_TRUE(result);
+  for (const auto& setting : result->ranked)
+    for (const auto& run : setting.runs) {
+      ASSERT_TRUE(run.row && run.row->epsilon) << run.reason;
+      EXPECT_LE(*run.row->epsilon, 2);
+      EXPECT_EQ(*run.row->epsilon, *result->ranked[0].runs[0].row->epsilon);
+    }
+}
+
+}  // namespace
+}  // namespace porter
