@@ -30,9 +30,12 @@ std::string legend(const Plot& plot) {
   for (const auto& series : plot.series)
     if (!series.companion)
       out += fmt::format(
-          "<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\"><path class=\"line {}\" "
-          "d=\"M1 4H29\"/></svg>{}</span> ",
-          style_classes(series), escape_html(series.name));
+          "<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\">{}</svg>{}</span> ",
+          series.points
+              ? fmt::format("<circle class=\"mark {}\" cx=\"15\" cy=\"4\" r=\"3\"/>",
+                            style_classes(series))
+              : fmt::format("<path class=\"line {}\" d=\"M1 4H29\"/>", style_classes(series)),
+          escape_html(series.name));
   return out + "</p>\n";
 }
 

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "page_plots.hpp"
-#include "page_style.hpp"
+#include "page_shell.hpp"
 #include "porter/report/plot.hpp"
 #include "porter/report/table.hpp"
 #include "porter/version.hpp"
@@ -49,16 +49,6 @@ constexpr std::array kFacts = {
     FactLabel{"seed", "seed"},
 };
 
-// A word of a POSIX shell.
-std::string shell_word(const std::string& text) {
-  constexpr auto kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:+,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 // As a data: image a picture from a file can run no script and load nothing.
 std::string data_url(const std::string& svg) {
   std::string out = "data:image/svg+xml,";
@@ -70,19 +60,15 @@ std::string data_url(const std::string& svg) {
   return out;
 }
 
-std::string section(const char* id, const char* title, const std::string& body) {
-  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, title, body);
-}
-
 std::string summary_section(std::span<const Trace> traces) {
   std::string notes =
       "<li>Figures of the last evaluation, at the average model unless said otherwise. "
       "<b class=\"best\">Marked</b>: best of the runs that did not diverge.</li>\n";
   for (const auto& note : compare_notes(traces))
     notes += fmt::format("<li>{}</li>\n", escape_html(note));
-  return section("summary", "Summary",
-                 "<div class=\"scroll\">\n" + compare_runs(traces).to_html() +
-                     "</div>\n<ul class=\"notes\">\n" + notes + "</ul>\n");
+  return page_section("summary", "Summary",
+                      "<div class=\"scroll\">\n" + compare_runs(traces).to_html() +
+                          "</div>\n<ul class=\"notes\">\n" + notes + "</ul>\n");
 }
 
 std::string privacy_section(std::span<const Trace> traces) {
@@ -94,7 +80,7 @@ std::string privacy_section(std::span<const Trace> traces) {
         statement.guaranteed ? "guaranteed" : "doubtful",
         statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(statement.run_list()),
         escape_html(statement.text));
-  return section("privacy", "Privacy", body);
+  return page_section("privacy", "Privacy", body);
 }
 
 std::string plots_section(std::span<const Trace> traces) {
@@ -106,7 +92,7 @@ std::string plots_section(std::span<const Trace> traces) {
   if (!page.left_out.empty())
     body += fmt::format("<p class=\"note\">Left out, as no run has the figures: {}.</p>\n",
                         listing(page.left_out));
-  return section("plots", "Plots", body);
+  return page_section("plots", "Plots", body);
 }
 
 // Each picture once, with the runs that it belongs to.
@@ -127,7 +113,7 @@ std::string graph_section(std::span<const Trace> traces) {
         "<figure class=\"graph\"><img src=\"{}\" alt=\"communication graph\"/>"
         "<figcaption>{}</figcaption></figure>\n",
         data_url(trace->graph_svg), escape_html(listing(names)));
-  return section("graph", "Communication graph", body + "</div>\n");
+  return page_section("graph", "Communication graph", body + "</div>\n");
 }
 
 std::string facts_list(const Trace& trace) {
@@ -166,27 +152,18 @@ std::string runs_section(std::span<const Trace> traces) {
           escape_html(shell_word(trace.folder.string() + "-again")), escape_html(trace.config));
     body += "</article>\n";
   }
-  return section("runs", "Runs", body);
+  return page_section("runs", "Runs", body);
 }
 
 }  // namespace
 
 std::string html_report(const std::string& title, const std::string& intro,
                         std::span<const Trace> traces) {
-  const auto name = escape_html(title);
-  return fmt::format(
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-             "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"/>\n"
-             "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n",
-             name, kPageStyle) +
-         (intro.empty() ? "" : "<p class=\"intro\">" + escape_html(intro) + "</p>\n") +
-         fmt::format("<p class=\"meta\">{} run{} · porter {}</p>\n</header>\n<main>\n",
-                     traces.size(), traces.size() == 1 ? "" : "s", kVersion) +
-         summary_section(traces) + privacy_section(traces) + plots_section(traces) +
-         graph_section(traces) + runs_section(traces) +
-         fmt::format("</main>\n<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
+  return page_shell(
+      title, intro,
+      fmt::format("{} run{} · porter {}", traces.size(), traces.size() == 1 ? "" : "s", kVersion),
+      summary_section(traces) + privacy_section(traces) + plots_section(traces) +
+          graph_section(traces) + runs_section(traces));
 }
 
 }  // namespace porter

@@ -28,7 +28,7 @@ p { margin: 6px 0; }
 .intro { max-width: 75ch; margin-top: 10px; }
 .meta, .note, .notes, .runs, figcaption p, dt { color: var(--soft); font-size: 13px; }
 .notes { margin: 10px 0 0; padding-left: 18px; max-width: 110ch; }
-.scroll, article, figure.plot, figure.graph { background: var(--card); border: 1px solid var(--rule);
+.scroll, article, figure.plot, figure.heat, figure.graph { background: var(--card); border: 1px solid var(--rule);
   border-radius: 8px; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
@@ -50,7 +50,7 @@ b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
 .guaranteed strong { color: var(--safe); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 18px; }
 figure { margin: 0; }
-figure.plot { padding: 16px 18px 12px; min-width: 0; }
+figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .plots .note { margin: 2px 0 4px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 8px 0; font-size: 13px; }
 .legend span { display: inline-flex; align-items: center; gap: 7px; overflow-wrap: anywhere; }
@@ -82,6 +82,12 @@ figure.plot { padding: 16px 18px 12px; min-width: 0; }
 .d4 { stroke-dasharray: 12 3 2 3 2 3; }
 .band, .mark, .cross { stroke-dasharray: none; }
 .companion { stroke-width: 1.4; stroke-dasharray: 1.5 2.5; }
+.unfinished { fill: var(--grid); }
+.untried { fill: none; stroke: var(--grid); }
+.chart .cell { font-size: 12.5px; font-variant-numeric: tabular-nums; }
+.chart .unfinished-text { fill: var(--soft); }
+.best-cell { fill: none; stroke: #d33; stroke-width: 3; }
+#settings th:last-child, #settings td:last-child { white-space: normal; min-width: 150px; font-size: 13px; }
 .graphs { display: flex; flex-wrap: wrap; gap: 18px; }
 figure.graph { padding: 14px; width: 360px; max-width: 100%; }
 figure.graph img { display: block; width: 100%; max-height: 420px; background: #fff; border-radius: 4px; }

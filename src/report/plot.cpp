@@ -140,11 +140,13 @@ std::string series_svg(const Series& series, const std::vector<Segment>& segment
   std::string path, out;
   if (!series.band_low.empty()) out += band_svg(series, segments, frame);
   for (const auto& segment : segments) {
-    if (segment.size() > 1)
+    if (segment.size() > 1 && !series.points) {
       path += polyline(segment);
-    else
+      continue;
+    }
+    for (const auto& point : segment)
       out += fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n",
-                         style_classes(series), segment[0].x, segment[0].y);
+                         style_classes(series), point.x, point.y);
   }
   if (!path.empty())
     out += fmt::format("<path class=\"line {}\" d=\"{}\"><title>{}</title></path>\n",

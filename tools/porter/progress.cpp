@@ -16,14 +16,15 @@ constexpr int kBarWidth = 20;
 constexpr auto kRedrawTime = std::chrono::milliseconds(100);
 constexpr auto kLineTime = std::chrono::seconds(1);
 
-std::string bar(double share) {
+}  // namespace
+
+std::string progress_bar(double share) {
   const int full = static_cast<int>(share * kBarWidth);
   std::string text;
   for (int i = 0; i < kBarWidth; ++i) text += i < full ? "█" : "░";
   return text;
 }
 
-// Cut to the width of the terminal, or redrawing would leave the ends of long lines behind.
 std::string fit_terminal(std::string text) {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
@@ -34,8 +35,6 @@ std::string fit_terminal(std::string text) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string human_bits(double bits) {
   constexpr std::array units = {"bit", "kbit", "Mbit", "Gbit", "Tbit"};
@@ -89,7 +88,7 @@ void Progress::close() {
 std::string Progress::line() const {
   const auto round = experiment_.round(), rounds = experiment_.config().algorithm.rounds;
   std::string text = fmt::format("{}  ", label_);
-  if (terminal_) text += bar(double(round) / rounds) + "  ";
+  if (terminal_) text += progress_bar(double(round) / rounds) + "  ";
   text += fmt::format("round {}/{}", round, rounds);
   if (row_) {
     text += fmt::format("  loss {:.4g}", row_->loss);

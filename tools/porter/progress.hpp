@@ -35,6 +35,11 @@ class Progress {
   bool drawn_ = false;
 };
 
+/// A bar that is full up to the share.
+std::string progress_bar(double share);
+/// Cut to the width of the terminal, or redrawing would leave the ends of long lines behind.
+std::string fit_terminal(std::string text);
+
 /// 1234567 bits as "1.23 Mbit".
 std::string human_bits(double bits);
 /// 75 seconds as "1:15".

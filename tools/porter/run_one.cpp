@@ -19,12 +19,6 @@ extern "C" void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// As the user called it: the launcher says how.
-std::string command_name() {
-  const char* name = std::getenv("PORTER_COMMAND");
-  return name ? name : "porter";
-}
-
 void print_result(const Experiment& experiment, const MetricsRow& row) {
   fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
              row.grad_norm_sq);
@@ -49,6 +43,11 @@ void print_result(const Experiment& experiment, const MetricsRow& row) {
 void catch_interrupts() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+}
+
+std::string command_name() {
+  const char* name = std::getenv("PORTER_COMMAND");
+  return name ? name : "porter";
 }
 
 bool interrupted() { return g_interrupted != 0; }

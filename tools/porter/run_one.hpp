@@ -13,6 +13,9 @@ namespace porter::cli {
 void catch_interrupts();
 bool interrupted();
 
+/// As the user called it: the launcher says how.
+std::string command_name();
+
 /// Prints what a config turned out to be: data, network, noise, notes.
 void print_facts(const Experiment& experiment);
 

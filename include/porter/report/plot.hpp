@@ -14,6 +14,7 @@ struct Series {
   /// A shaded band beside the line: empty, or as long as x.
   std::vector<double> band_low = {}, band_high = {};
   std::size_t style = 0;   ///< picks colour and dashes
+  bool points = false;     ///< marks that no line joins
   bool companion = false;  ///< thin and dotted: goes with the main line of the same style
   bool diverged = false;   ///< does not stretch the axes; a cross marks where it was last seen
 };

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/heat_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+// In units of the viewBox, which are pixels where a figure takes half of a wide page.
+constexpr double kWidth = 560, kTop = 8, kCellHeight = 36, kCharacter = 7.2;
+constexpr double kLegendHeight = 46, kTextWidth = 46;  // a cell narrower than this has no text
+constexpr double kLogRatio = 20;
+
+struct Colour {
+  double r, g, b;
+};
+// Viridis (van der Walt, Smith), from worst to best: even to the eye and to the colour-blind.
+constexpr std::array<Colour, 6> kColours = {
+    {{68, 1, 84}, {65, 68, 135}, {42, 120, 142}, {34, 168, 132}, {122, 209, 81}, {253, 231, 37}}};
+
+Colour colour_at(double share) {
+  const double at = std::clamp(share, 0.0, 1.0) * (kColours.size() - 1);
+  const auto i = std::min<std::size_t>(static_cast<std::size_t>(at), kColours.size() - 2);
+  const double t = at - static_cast<double>(i);
+  const auto mix = [t](double a, double b) { return a + t * (b - a); };
+  return {mix(kColours[i].r, kColours[i + 1].r), mix(kColours[i].g, kColours[i + 1].g),
+          mix(kColours[i].b, kColours[i + 1].b)};
+}
+
+std::string hex(const Colour& c) {
+  return fmt::format("#{:02x}{:02x}{:02x}", std::lround(c.r), std::lround(c.g), std::lround(c.b));
+}
+
+// Black or white, whatever is easier to read on the colour.
+const char* ink_on(const Colour& c) {
+  return 0.299 * c.r + 0.587 * c.g + 0.114 * c.b > 140 ? "#101418" : "#ffffff";
+}
+
+// 0 for the worst value of the map, 1 for the best; by factors where the values differ by many.
+class Shade {
+ public:
+  explicit Shade(const HeatMap& map) : higher_is_better_(map.higher_is_better) {
+    bool any = false;
+    for (const auto& cell : map.cells) {
+      if (!cell.value) continue;
+      low_ = any ? std::min(low_, *cell.value) : *cell.value;
+      high_ = any ? std::max(high_, *cell.value) : *cell.value;
+      any = true;
+    }
+    log_ = low_ > 0 && high_ > kLogRatio * low_;
+  }
+  double share(double value) const {
+    if (!(high_ > low_)) return 1;
+    const double up =
+        log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+    return higher_is_better_ ? up : 1 - up;
+  }
+  double worst() const { return higher_is_better_ ? low_ : high_; }
+  double best() const { return higher_is_better_ ? high_ : low_; }
+
+ private:
+  double low_ = 0, high_ = 0;
+  bool higher_is_better_, log_ = false;
+};
+
+struct Layout {
+  double left, cell, bottom, label_height;
+  bool slanted;
+  double height() const { return bottom + label_height + 26 + kLegendHeight; }
+};
+
+double longest(const std::vector<std::string>& labels) {
+  std::size_t most = 1;
+  for (const auto& label : labels) most = std::max(most, display_width(label));
+  return static_cast<double>(most) * kCharacter;
+}
+
+Layout layout_of(const HeatMap& map) {
+  Layout layout{};
+  layout.left = std::min(220.0, 34 + longest(map.y));
+  layout.cell = (kWidth - layout.left - 4) / static_cast<double>(map.x.size());
+  layout.bottom = kTop + kCellHeight * static_cast<double>(map.y.size());
+  layout.slanted = longest(map.x) > layout.cell - 4;
+  layout.label_height = layout.slanted ? std::min(120.0, 12 + 0.7 * longest(map.x)) : 18;
+  return layout;
+}
+
+std::string cell_svg(const HeatCell& cell, const Shade& shade, double x, double y, double width) {
+  const auto colour = cell.value ? colour_at(shade.share(*cell.value)) : Colour{};
+  const auto fill =
+      cell.value ? "fill=\"" + hex(colour) + "\""
+                 : std::string(cell.text.empty() ? "class=\"untried\"" : "class=\"unfinished\"");
+  std::string out = fmt::format(
+      "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" {}/>",
+      escape_html(cell.tip), x + 1, y + 1, width - 2, kCellHeight - 2, fill);
+  const auto text = cell.value ? format_number(*cell.value) : cell.text;
+  const bool fits = width >= kTextWidth && static_cast<double>(text.size()) * kCharacter <= width;
+  if (fits && !text.empty())
+    out += fmt::format(
+        "<text class=\"cell{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\"{}>{}</text>",
+        cell.value ? "" : " unfinished-text", x + width / 2, y + kCellHeight / 2 + 4.5,
+        cell.value ? fmt::format(" style=\"fill:{}\"", ink_on(colour)) : "", escape_html(text));
+  if (cell.best)
+    out += fmt::format(
+        "<rect class=\"best-cell\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
+        x + 2.5, y + 2.5, width - 5, kCellHeight - 5);
+  return out + "</g>\n";
+}
+
+std::string labels_svg(const HeatMap& map, const Layout& layout) {
+  std::string out;
+  for (std::size_t i = 0; i < map.x.size(); ++i) {
+    const double x = layout.left + layout.cell * (static_cast<double>(i) + 0.5);
+    out += layout.slanted ? fmt::format(
+                                "<text class=\"tick\" transform=\"translate({:.1f} {:.1f}) "
+                                "rotate(-40)\" text-anchor=\"end\">{}</text>\n",
+                                x + 4, layout.bottom + 13, escape_html(map.x[i]))
+                          : fmt::format(
+                                "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" "
+                                "text-anchor=\"middle\">{}</text>\n",
+                                x, layout.bottom + 15, escape_html(map.x[i]));
+  }
+  for (std::size_t j = 0; j < map.y.size(); ++j)
+    out += fmt::format(
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        layout.left - 6, layout.bottom - kCellHeight * (static_cast<double>(j) + 0.5) + 4,
+        escape_html(map.y[j]));
+  return out + fmt::format(
+                   "<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}"
+                   "</text>\n<text class=\"title\" transform=\"translate(14 {:.1f}) rotate(-90)\" "
+                   "text-anchor=\"middle\">{}</text>\n",
+                   (layout.left + kWidth) / 2, layout.bottom + layout.label_height + 18,
+                   escape_html(map.x_title), (kTop + layout.bottom) / 2, escape_html(map.y_title));
+}
+
+std::string legend_svg(const HeatMap& map, const Shade& shade, const Layout& layout) {
+  constexpr int kSteps = 48;
+  constexpr double kBar = 220;
+  const double y = layout.height() - 28, from = kWidth / 2 + layout.left / 2 - kBar / 2;
+  std::string out;
+  for (int i = 0; i < kSteps; ++i)
+    out +=
+        fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"9\" fill=\"{}\"/>",
+                    from + kBar * i / kSteps, y, kBar / kSteps + 0.6,
+                    hex(colour_at(static_cast<double>(i) / (kSteps - 1))));
+  return out + fmt::format(
+                   "\n<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
+                   "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
+                   "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" "
+                   "text-anchor=\"middle\">{}</text>\n",
+                   from - 7, y + 9, format_number(shade.worst()), from + kBar + 7, y + 9,
+                   format_number(shade.best()), from + kBar / 2, y + 24,
+                   escape_html(map.value_title));
+}
+
+}  // namespace
+
+std::string heat_map_html(const HeatMap& map) {
+  const Shade shade(map);
+  const auto layout = layout_of(map);
+  std::string cells;
+  for (std::size_t j = 0; j < map.y.size(); ++j)
+    for (std::size_t i = 0; i < map.x.size(); ++i)
+      cells += cell_svg(map.cells[j * map.x.size() + i], shade,
+                        layout.left + layout.cell * static_cast<double>(i),
+                        layout.bottom - kCellHeight * static_cast<double>(j + 1), layout.cell);
+  return fmt::format(
+      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n"
+      "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}{}{}"
+      "</svg>\n</figure>\n",
+      escape_html(map.title), escape_html(map.help), kWidth, layout.height(),
+      escape_html(map.title), cells, labels_svg(map, layout), legend_svg(map, shade, layout));
+}
+
+}  // namespace porter

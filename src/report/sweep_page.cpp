@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "page_shell.hpp"
+#include "porter/report/sweep_report.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "porter/version.hpp"
+#include "sweep_plots.hpp"
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+std::string best_section(const Sweep& sweep, const SweepResult& result, const std::string& folder) {
+  const auto* best = result.best();
+  if (best == nullptr)
+    return page_section("best", "Best setting",
+                        "<p>No setting finished; the table says why.</p>\n");
+  std::string values;
+  const auto add = [&](const std::string& name, const std::string& text) {
+    values +=
+        fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_html(name), escape_html(text));
+  };
+  for (std::size_t i = 0; i < sweep.keys.size(); ++i)
+    add(sweep.keys[i], plain_value(sweep.settings[best->setting].values[i]));
+  add(sweep.metric.column.name,
+      format_number(*best->mean) +
+          (best->stddev ? " ± " + fmt::format("{:.2g}", *best->stddev) : ""));
+  return page_section(
+      "best", "Best setting",
+      fmt::format("<article>\n<dl>\n{}</dl>\n<p>Train it:</p>\n<pre><code>porter run {}</code>"
+                  "</pre>\n</article>\n",
+                  values, escape_html(shell_word(folder + "/best.toml"))));
+}
+
+std::string notes_section(const Sweep& sweep, const SweepResult& result) {
+  const auto notes = sweep_notes(sweep, result);
+  std::string body = fmt::format(
+      "<div class=\"privacy doubtful\"><strong>Not covered by epsilon</strong><p>{}</p></div>\n",
+      escape_html(notes.front()));
+  if (notes.size() > 1) {
+    body += "<ul class=\"notes\">\n";
+    for (std::size_t i = 1; i < notes.size(); ++i)
+      body += fmt::format("<li>{}</li>\n", escape_html(notes[i]));
+    body += "</ul>\n";
+  }
+  return page_section("notes", "What to know", body);
+}
+
+std::string plots_section(const Sweep& sweep, const SweepResult& result) {
+  std::string body;
+  for (const auto& map : sweep_heat_maps(sweep, result)) body += heat_map_html(map);
+  const auto plots = sweep_key_plots(sweep, result);
+  for (std::size_t i = 0; i < plots.size(); ++i)
+    body += figure_html(plots[i], fmt::format("plot{}", i + 1));
+  if (body.empty()) return "";
+  return page_section("plots", "Where the good settings are",
+                      "<div class=\"plots\">\n" + body + "</div>\n");
+}
+
+std::string table_section(const Sweep& sweep, const SweepResult& result) {
+  return page_section(
+      "settings", "Settings",
+      "<div class=\"scroll\">\n" + sweep_table(sweep, result).to_html() +
+          "</div>\n<ul class=\"notes\"><li>Means over seeds of the last evaluation, at the average "
+          "model unless said otherwise; ±: standard deviation over seeds. <b "
+          "class=\"best\">Marked</b>: best of the settings that finished. A setting that was "
+          "dropped shows the round where it was.</li></ul>\n");
+}
+
+std::string command_section(const Sweep& sweep, const std::string& command) {
+  return page_section(
+      "command", "Repeat it",
+      fmt::format("<pre><code>{}</code></pre>\n<details><summary>sweep.toml: the config and all "
+                  "choices</summary>\n<pre><code>{}</code></pre></details>\n",
+                  escape_html(command), escape_html(sweep.toml)));
+}
+
+}  // namespace
+
+std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std::string& command,
+                       const std::string& folder) {
+  const auto meta = fmt::format(
+      "{} settings, {} seed{} each · {} finished, {} dropped, {} diverged, {} failed · porter {}",
+      sweep.settings.size(), sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
+      result.count(SweepStatus::finished), result.count(SweepStatus::dropped),
+      result.count(SweepStatus::diverged), result.count(SweepStatus::failed), kVersion);
+  const auto intro =
+      fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
+                  sweep.random ? "Random search" : "Grid search", listing(sweep.keys),
+                  sweep.metric.column.name, sweep.metric.higher_is_better ? "higher" : "lower");
+  return page_shell("porter sweep", intro, meta,
+                    best_section(sweep, result, folder) + notes_section(sweep, result) +
+                        plots_section(sweep, result) + table_section(sweep, result) +
+                        command_section(sweep, command));
+}
+
+}  // namespace porter

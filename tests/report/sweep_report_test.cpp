@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/sweep_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "markup.hpp"
+#include "porter/report/heat_map.hpp"
+#include "report/sweep_plots.hpp"
+
+namespace porter {
+namespace {
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+SweepRun run_of(std::size_t setting, std::uint64_t seed, double loss) {
+  SweepRun run{.setting = setting, .seed = seed, .status = SweepStatus::finished};
+  run.row.emplace();
+  run.row->loss = loss;
+  return run;
+}
+
+// A grid of two steps and two texts; the last setting diverges with its second seed. `extra` adds a
+// third key with one value.
+struct Sample {
+  Sweep sweep;
+  SweepResult result;
+
+  explicit Sample(bool extra = false, double loss = 1) {
+    sweep.keys = {"algorithm.step", "algorithm.clip"};
+    if (extra) sweep.keys.push_back("model.lambda");
+    sweep.metric = find_sweep_metric("loss");
+    sweep.seeds = {1, 2};
+    sweep.toml = "a < b";
+    std::vector<std::vector<SweepRun>> runs;
+    for (const char* step : {"0.2", "0.1"})
+      for (const char* clip : {"\"<linear>:1\"", "none"}) {
+        const auto s = sweep.settings.size();
+        SweepSetting setting;
+        setting.values = {step, clip};
+        if (extra) setting.values.push_back("0.5");
+        sweep.settings.push_back(setting);
+        const double base = loss * static_cast<double>(4 - s);
+        runs.push_back({run_of(s, 1, base), run_of(s, 2, base + 1)});
+      }
+    runs[3][1].status = SweepStatus::diverged;
+    runs[3][1].reason = "too <fast>";
+    result = rank_settings(sweep, runs);
+  }
+};
+
+TEST(SweepTable, TheBestComesFirstAndWhatDidNotFinishLast) {
+  const Sample sample;
+  const auto table = sweep_table(sample.sweep, sample.result);
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(sample.result.ranked[0].setting, 2U);
+  EXPECT_EQ(sample.result.ranked[0].mean, 2.5);
+  EXPECT_NEAR(*sample.result.ranked[0].stddev, std::sqrt(0.5), 1e-15);
+  EXPECT_EQ(sample.result.ranked[3].setting, 3U);
+  const auto text = table.to_text();
+  EXPECT_NE(text.find("2.5*"), text.npos) << text;
+  EXPECT_NE(text.find("1 of 2 seeds: too <fast>"), text.npos) << text;
+  EXPECT_NE(text.find("<linear>:1"), text.npos) << text;
+}
+
+TEST(SweepTable, KeysKeepTheirSectionOnlyWhereTheyMust) {
+  EXPECT_EQ(short_keys({"model.name", "algorithm.name", "algorithm.step"}),
+            (std::vector<std::string>{"model.name", "algorithm.name", "step"}));
+}
+
+TEST(SweepPage, IsWholeAndEscapesWhatComesFromOutside) {
+  const Sample sample;
+  const auto page = sweep_page(sample.sweep, sample.result, "porter sweep 'a<b'", "out & in");
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(page.find("<linear>"), page.npos);
+  EXPECT_NE(page.find("Not covered by epsilon"), page.npos);
+  EXPECT_NE(page.find("loss by clip and step"), page.npos);
+  EXPECT_NE(page.find("too &lt;fast&gt;"), page.npos);
+  EXPECT_NE(page.find("'out &amp; in/best.toml'"), page.npos);
+}
+
+TEST(SweepPage, IsWholeWhereNothingFinished) {
+  Sample sample;
+  for (auto& setting : sample.result.ranked) setting.status = SweepStatus::failed;
+  const auto page = sweep_page(sample.sweep, sample.result, "porter sweep", "out");
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_NE(page.find("No setting finished"), page.npos);
+}
+
+TEST(SweepPlots, AHeatMapHasACellPerPairInAscendingOrder) {
+  const Sample sample;
+  const auto maps = sweep_heat_maps(sample.sweep, sample.result);
+  ASSERT_EQ(maps.size(), 1U);
+  EXPECT_EQ(maps[0].y, (std::vector<std::string>{"0.1", "0.2"}));
+  EXPECT_EQ(maps[0].x, (std::vector<std::string>{"<linear>:1", "none"}));
+  EXPECT_EQ(maps[0].cells[0].value, 2.5);
+  EXPECT_TRUE(maps[0].cells[0].best);
+  EXPECT_EQ(maps[0].cells[1].text, "diverged");
+  EXPECT_EQ(maps[0].cells[3].value, 3.5);
+}
+
+TEST(SweepPlots, AKeyWithOneValueGetsNoPicture) {
+  const Sample sample(true);
+  EXPECT_EQ(sweep_heat_maps(sample.sweep, sample.result).size(), 1U);
+  EXPECT_EQ(sweep_key_plots(sample.sweep, sample.result).size(), 1U) << "of the step";
+}
+
+TEST(HeatMap, EveryCellIsDrawnAndTheBestIsBrightest) {
+  HeatMap map;
+  map.title = "a < b";
+  map.x = {"1", "2"};
+  map.y = {"long label", "b"};
+  map.cells = {{.value = 1.0, .best = true}, {.value = 2.0}, {.text = "failed"}, {}};
+  const auto html = heat_map_html(map);
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_EQ(count_of(html, "<g><title>"), 4U);
+  EXPECT_EQ(count_of(html, "best-cell"), 1U);
+  EXPECT_EQ(count_of(html, "class=\"unfinished\""), 1U);
+  EXPECT_EQ(count_of(html, "class=\"untried\""), 1U);
+  EXPECT_NE(html.find("fill=\"#fde725\""), html.npos) << "yellow: the smallest value";
+  map.higher_is_better = true;
+  EXPECT_NE(heat_map_html(map), html);
+}
+
+}  // namespace
+}  // namespace porter

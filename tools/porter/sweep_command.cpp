@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "commands.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/report/sweep_report.hpp"
+#include "run_one.hpp"
+#include "sweep_progress.hpp"
+
+namespace porter::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostRows = 30;  // of the table on the terminal
+
+struct Options {
+  std::string config, out;
+  std::vector<std::string> vary, overrides;
+  SweepOptions sweep;
+  std::size_t jobs = 0;
+  bool dry_run = false, resume = false, force = false, json = false;
+};
+
+SweepOptions sweep_options(const Options& options) {
+  auto out = options.sweep;
+  for (const auto& text : options.vary) {
+    const auto equals = text.find('=');
+    require(equals != text.npos && equals > 0, ErrorKind::usage,
+            "--vary: expected section.key=VALUES, found \"", text, "\"");
+    out.vary.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+// What to type to get the same again.
+std::string command_line(const Options& options) {
+  const auto quoted = [](const std::string& text) {
+    const bool plain = text.find_first_of(" \"'[]$&;|<>(){}*?!#~`\\") == text.npos;
+    return plain ? text : "'" + text + "'";
+  };
+  std::string line = "porter sweep " + quoted(options.config);
+  for (const auto& vary : options.vary) line += " --vary " + quoted(vary);
+  for (const auto& set : options.overrides) line += " --set " + quoted(set);
+  const auto& sweep = options.sweep;
+  if (sweep.random) line += fmt::format(" --random {}", *sweep.random);
+  if (sweep.seeds) line += fmt::format(" --seeds {}", *sweep.seeds);
+  if (sweep.metric) line += " --metric " + *sweep.metric;
+  if (sweep.halving) line += fmt::format(" --halving {}", *sweep.halving);
+  if (sweep.hopeless) line += fmt::format(" --hopeless {}", *sweep.hopeless);
+  return line;
+}
+
+fs::path fresh_folder() {
+  const auto base = fmt::format("runs/sweep-{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+  fs::path path = base;
+  for (int i = 2; fs::exists(path); ++i) path = fmt::format("{}-{}", base, i);
+  return path;
+}
+
+void print_plan(const Sweep& sweep) {
+  fmt::print("{} settings, {} seeds each: {} runs, best by {} ({} is better)\n",
+             sweep.settings.size(), sweep.seeds.size(), sweep.settings.size() * sweep.seeds.size(),
+             sweep.metric.column.name, sweep.metric.higher_is_better ? "higher" : "lower");
+  for (const auto& setting : sweep.settings)
+    if (!setting.config)
+      fmt::print("will fail: {}: {}\n", setting.name(sweep.keys), setting.refused);
+  std::fflush(stdout);
+}
+
+void print_result(const Sweep& sweep, const SweepResult& result, const fs::path& out) {
+  auto table = sweep_table(sweep, result);
+  const auto rows = table.rows.size();
+  if (rows > kMostRows) table.rows.resize(kMostRows);
+  fmt::print("\n{}", table.to_text());
+  if (rows > kMostRows) fmt::print("… and {} more in results.csv\n", rows - kMostRows);
+  fmt::print("\n");
+  for (const auto& note : sweep_notes(sweep, result)) fmt::print("  {}\n", note);
+  if (const auto* best = result.best())
+    fmt::print("\nbest: {}\n  {} run {}\n", sweep.settings[best->setting].name(sweep.keys),
+               command_name(), (out / "best.toml").string());
+  fmt::print("report: {}\n", fs::absolute(out / "report.html").lexically_normal().string());
+}
+
+int run(const Options& options) {
+  require(!options.resume || !options.out.empty(), ErrorKind::usage,
+          "--resume needs --out with the folder of the sweep");
+  const auto sweep = load_sweep(options.config, options.overrides, sweep_options(options));
+  if (!options.json) print_plan(sweep);
+  if (options.dry_run) {
+    if (!options.json)
+      for (const auto& setting : sweep.settings) fmt::print("{}\n", setting.name(sweep.keys));
+    return 0;
+  }
+  catch_interrupts();
+  const auto out = options.out.empty() ? fresh_folder() : fs::path(options.out);
+  const auto existing = options.resume  ? ExistingRun::resume
+                        : options.force ? ExistingRun::replace
+                                        : ExistingRun::refuse;
+  SweepProgress progress(sweep);
+  const auto result =
+      run_sweep(sweep, out, existing,
+                {.jobs = options.jobs,
+                 .stop_requested = interrupted,
+                 .after_round = [&](const SweepCounters& now) { progress.after_round(now); },
+                 .after_run = [&](const SweepRun& run) { progress.after_run(run); }});
+  progress.close();
+  if (!result) {
+    fmt::print(stderr, "interrupted; resume with:\n  {} sweep {} --out {} --resume\n",
+               command_name(), (out / "sweep.toml").string(), out.string());
+    return 1;
+  }
+  write_file(out / "report.html", sweep_page(sweep, *result, command_line(options), out.string()));
+  if (options.json)
+    std::cout << sweep_summary_json(sweep, *result);
+  else
+    print_result(sweep, *result, out);
+  std::fflush(stdout);
+  require(result->best() != nullptr, ErrorKind::numeric, "no setting finished; the reasons are in ",
+          (out / "results.csv").string(), "; the first is: ", result->ranked.front().reason);
+  return 0;
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "sweep", "search for the best settings: a grid or at random, several seeds");
+  auto options = std::make_shared<Options>();
+  command
+      ->add_option("config", options->config, "the config file (TOML), may have a [sweep] section")
+      ->required();
+  command
+      ->add_option("--vary", options->vary,
+                   "a key and what to try: 0.01,0.1 | log:0.01..1:5 | lin:1..3:5 | intlog:1..64:7")
+      ->type_name("SECTION.KEY=VALUES")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--random", options->sweep.random,
+                   "draw N settings instead of the whole grid; ranges then need no count")
+      ->type_name("N");
+  command->add_option("--seeds", options->sweep.seeds, "runs of each setting (default 3)")
+      ->type_name("N");
+  command
+      ->add_option("--metric", options->sweep.metric,
+                   "column of metrics.csv to choose by, at the last round (default loss)")
+      ->type_name("NAME");
+  command
+      ->add_option("--halving", options->sweep.halving,
+                   "N times, at rounds T/2^N, ..., T/2, drop the worse half of the settings")
+      ->type_name("N");
+  command
+      ->add_option("--hopeless", options->sweep.hopeless,
+                   "give a run up when its loss is this many times that of the start "
+                   "(default 10; 0: never)")
+      ->type_name("FACTOR");
+  command->add_option("--set", options->overrides, "override a key for all settings")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--out", options->out, "folder of the sweep (default: runs/sweep-TIME)");
+  command->add_option("--jobs", options->jobs, "runs at the same time (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag("--json", options->json, "print summary.json instead of the table");
+  command->add_flag("--dry-run", options->dry_run, "check everything and list the settings");
+  auto* resume = command->add_flag("--resume", options->resume, "continue the sweep in --out");
+  command->add_flag("--force", options->force, "replace the sweep in --out")->excludes(resume);
+  command->footer(
+      "The folder gets results.csv (every run; failed ones with the reason), summary.json,\n"
+      "best.toml (run it with porter run), report.html, sweep.toml (repeats the sweep) and\n"
+      "journal.csv. Results do not depend on --jobs or on interruptions. The epsilon of a run "
+      "does\n"
+      "not cover the search on the same data. See docs/sweep.md.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace porter::cli
