@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "difference.hpp"
 #include "porter/core/error.hpp"
@@ -52,8 +54,14 @@ std::optional<SweepStatus> parse_status(std::string_view text) {
   return std::nullopt;
 }
 
-// Nothing if the line is not one of ours. The reason is what stands behind the last metric.
-std::optional<SweepRun> parse_line(std::string_view line) {
+bool is_round(double value) {
+  return value >= 0 && value <= std::numeric_limits<std::uint32_t>::max() &&
+         value == std::floor(value);
+}
+
+}  // namespace
+
+std::optional<SweepRun> parse_journal_line(std::string_view line) {
   std::array<std::string_view, 3> head;
   for (auto& cell : head) {
     const auto next = next_cell(line);
@@ -72,6 +80,7 @@ std::optional<SweepRun> parse_line(std::string_view line) {
     if (!cell) return std::nullopt;
     const auto value = parse_number<double>(*cell);
     if (!cell->empty() && !value) return std::nullopt;
+    if (value && std::string_view(column.name) == "round" && !is_round(*value)) return std::nullopt;
     column.set(row, value);
     any = any || value;
   }
@@ -81,6 +90,8 @@ std::optional<SweepRun> parse_line(std::string_view line) {
   run.reason = line;
   return run;
 }
+
+namespace {
 
 void prepare_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
   const bool holds_sweep = fs::exists(folder / kPlanFile);
@@ -163,7 +174,7 @@ void SweepJournal::load(const Sweep& sweep) {
               ", line 1: not the journal of a sweep of this version");
       continue;
     }
-    const auto run = parse_line(line);
+    const auto run = parse_journal_line(line);
     require(run && run->setting < sweep.settings.size() &&
                 std::count(sweep.seeds.begin(), sweep.seeds.end(), run->seed) == 1,
             ErrorKind::io, file_.string(), ", line ", number, ": not a run of this sweep: \"", line,

@@ -40,6 +40,10 @@ class SweepJournal {
   std::map<Key, SweepRun> runs_;  // the round of those that ended is kEnd
 };
 
+/// A line of the journal without its end. Nothing if it is not one of ours. The reason is what
+/// stands behind the last metric.
+std::optional<SweepRun> parse_journal_line(std::string_view line);
+
 /// The columns of the metrics that are the same whenever a run is repeated: all but seconds.
 std::vector<MetricsColumn> repeatable_columns();
 /// Their cells for a row, commas between; nothing but commas without a row.

@@ -83,8 +83,10 @@ void SweepValues::read_range(std::string_view kind, std::string_view argument) {
           ":A..B with numbers A < B, found \"", text_, "\"");
   require(!log_ || *low > 0, ErrorKind::usage, "vary ", key_,
           ": a logarithmic range must start above 0, found \"", text_, "\"");
-  require(!whole_ || (std::abs(*low) < 1e15 && std::abs(*high) < 1e15), ErrorKind::usage, "vary ",
-          key_, ": whole numbers must be below 1e15, found \"", text_, "\"");
+  require(!whole_ || (std::abs(*low) < 1e15 && std::abs(*high) < 1e15 &&
+                      std::ceil(*low) <= std::floor(*high)),
+          ErrorKind::usage, "vary ", key_,
+          ": expected a range that holds whole numbers below 1e15, found \"", text_, "\"");
   low_ = *low;
   high_ = *high;
   if (colon == argument.npos) return;
@@ -95,7 +97,8 @@ void SweepValues::read_range(std::string_view kind, std::string_view argument) {
 }
 
 std::string SweepValues::at(double share) const {
-  const double value = log_ ? low_ * std::pow(high_ / low_, share) : low_ + (high_ - low_) * share;
+  const auto mix = [share](double a, double b) { return a * (1 - share) + b * share; };
+  const double value = log_ ? std::exp(mix(std::log(low_), std::log(high_))) : mix(low_, high_);
   if (whole_) return whole_text(std::clamp(value, std::ceil(low_), std::floor(high_)));
   if (share == 0) return shortest(low_);
   if (share == 1) return shortest(high_);
