@@ -23,7 +23,7 @@ constexpr std::array kBeside = {
     Beside{"utility", "utility", Better::lower},
     Beside{"test_accuracy", "test acc.", Better::higher},
     Beside{"agent_accuracy_mean", "agents' acc.", Better::higher},
-    Beside{"consensus_error", "consensus", Better::lower},
+    Beside{"consensus_error", "consensus err.", Better::lower},
     Beside{"epsilon", "epsilon", Better::neither},
 };
 

@@ -49,8 +49,8 @@ void apply_override(toml::table& root, const std::string& override, const std::s
   auto* table = root.get(section)->as_table();
   require(table != nullptr, ErrorKind::usage, option, ": ", section, " is not a section");
   try {
-    auto parsed = toml::parse("v = " + value);
-    table->insert_or_assign(key, std::move(*parsed.get("v")));
+    const auto parsed = toml::parse("v = " + value);
+    table->insert_or_assign(key, *parsed.get("v"));  // a copy: it has no line in the file
   } catch (const toml::parse_error&) {
     table->insert_or_assign(key, value);
   }

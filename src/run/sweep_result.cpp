@@ -15,12 +15,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kApart = 1.5;  // times the loss of the average: the agents disagree
+
 int order_of(SweepStatus status) { return static_cast<int>(status); }
 
 SettingResult summed_up(const Sweep& sweep, std::vector<SweepRun> runs) {
   SettingResult result{.setting = runs.front().setting, .status = SweepStatus::finished};
-  std::size_t bad = 0;
+  std::size_t bad = 0, tried = 0;
   for (const auto& run : runs) {
+    tried += run.status != SweepStatus::skipped;
     if (run.status == SweepStatus::finished || run.status == SweepStatus::skipped) continue;
     ++bad;
     if (result.status != SweepStatus::finished && order_of(run.status) <= order_of(result.status))
@@ -28,8 +31,8 @@ SettingResult summed_up(const Sweep& sweep, std::vector<SweepRun> runs) {
     result.status = run.status;
     result.reason = run.reason;
   }
-  const bool some = result.status == SweepStatus::diverged && bad < runs.size();
-  if (some) result.reason = concat(bad, " of ", runs.size(), " seeds: ", result.reason);
+  const bool some = result.status == SweepStatus::diverged && bad < tried;
+  if (some) result.reason = concat(bad, " of ", tried, " seeds: ", result.reason);
   result.runs = std::move(runs);
   result.mean = result.mean_of(sweep.metric.column);
   if (result.mean && result.runs.size() > 1) {
@@ -88,6 +91,17 @@ std::string at_the_end(const Sweep& sweep, const SettingResult& best, std::size_
                 " that was tried: the optimum may lie beyond.");
 }
 
+// The average of the agents may be good where none of them is.
+std::string agents_apart(const Sweep& sweep, const SettingResult& best) {
+  if (std::string_view(sweep.metric.column.name).starts_with("agent_")) return {};
+  const auto mean = [&](const char* name) { return best.mean_of(find_sweep_metric(name).column); };
+  const auto average = mean("loss"), agents = mean("agent_loss_mean");
+  if (!average || !agents || !(*agents > kApart * *average)) return {};
+  return concat("The agents of the best setting are far from their average: their mean loss is ",
+                *agents, ", that of the average ", *average,
+                ". To tune what the agents hold, choose by agent_loss_mean.");
+}
+
 }  // namespace
 
 std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const {
@@ -144,6 +158,8 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
   if (metric.starts_with("test_") || metric.starts_with("agent_accuracy"))
     notes.push_back(concat("The best was chosen by ", metric,
                            ": its test figures are optimistic and no estimate for new data."));
+  if (const auto* best = result.best())
+    if (auto note = agents_apart(sweep, *best); !note.empty()) notes.push_back(std::move(note));
   if (const auto* best = result.best())
     for (std::size_t axis = 0; axis < sweep.keys.size(); ++axis)
       if (auto note = at_the_end(sweep, *best, axis); !note.empty())

@@ -73,7 +73,7 @@ TEST_F(SweepCommand, WritesTheTableTheBestConfigAndThePage) {
   EXPECT_NE(result.output.find("dropped at round 30 of 60"), std::string::npos) << result.output;
   EXPECT_EQ(result.output.find("\x1b"), std::string::npos) << "no control codes off a terminal";
   const auto page = read_file(dir_ / "out" / "report.html");
-  for (const char* part : {"loss by consensus and step", "Not covered by epsilon", "best-cell",
+  for (const char* part : {"loss by step and consensus", "Not covered by epsilon", "best-cell",
                            "porter sweep c.toml", "algorithm.step"})
     EXPECT_NE(page.find(part), page.npos) << part;
   EXPECT_EQ(page.find("http://"), page.npos) << "the page loads nothing";
