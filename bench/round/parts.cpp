@@ -116,7 +116,7 @@ void Parts::run(const std::string& name, std::uint32_t round) {
     return for_each_tile(pool, n, d, [&](const Tile& tile) { noise(tile, round); });
   if (name == "compress")
     return pool.parallel_for(n, [&](std::size_t i) {
-      gossip_.publish(i, {V_.row(i), X_.row(i)}, round);
+      gossip_.publish(i, {V_.row(i), X_.row(i)});
     });
   if (name == "mix") return for_each_tile(pool, n, d, [&](const Tile& tile) { mix(tile); });
   if (name == "update")

@@ -16,6 +16,7 @@ class ChocoSgd final : public Algorithm {
       : pool_(setup.pool),
         eta_(setup.eta),
         gamma_(setup.gamma),
+        gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
         X_(repeat_row(setup.start, setup.problem.agents)),
@@ -24,14 +25,19 @@ class ChocoSgd final : public Algorithm {
   void step(std::uint32_t round) override {
     gradients_.estimate(X_, round, G_);
     pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
-      axpy(-eta_, G_.row(agent), X_.row(agent));       // X <- X - eta G
-      gossip_.publish(agent, {X_.row(agent)}, round);  // Q <- Q + C(X - Q)
+      axpy(-eta_, G_.row(agent), X_.row(agent));  // X <- X - eta G
     });
-    gossip_.collect();
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
-      axpy(gamma_, gossip_.gap(0, tile),
-           tile.of(X_.row(tile.agent)));  // X <- X + gamma (W - I)^T Q
-    });
+    for (std::uint32_t s = 1; s <= gossip_steps_; ++s) {
+      gossip_.start((round - 1) * gossip_steps_ + s);
+      pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+        gossip_.publish(agent, {X_.row(agent)});  // Q <- Q + C(X - Q)
+      });
+      gossip_.collect();
+      for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+        const auto x = tile.of(X_.row(tile.agent));
+        axpy(gamma_, gossip_.gap(0, tile), x);  // X <- X + gamma (W - I)^T Q
+      });
+    }
   }
 
   const Rows& iterates() const override { return X_; }
@@ -40,12 +46,14 @@ class ChocoSgd final : public Algorithm {
   std::vector<NamedRows> state() override {
     std::vector<NamedRows> state = {{"X", &X_}};
     gossip_.append_state(state);
+    gradients_.append_state(state);
     return state;
   }
 
  private:
   ThreadPool& pool_;
   double eta_, gamma_;
+  std::uint32_t gossip_steps_;
   GradientEstimator gradients_;
   Gossip gossip_;
   Rows X_, G_;

@@ -19,14 +19,16 @@ class Dsgd final : public Algorithm {
   explicit Dsgd(const AlgorithmSetup& setup)
       : pool_(setup.pool),
         eta_(setup.eta),
+        gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
         X_(repeat_row(setup.start, setup.problem.agents)),
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    gossip_.start((round - 1) * gossip_steps_ + 1);
     pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
-      gossip_.publish(agent, {X_.row(agent)}, round);
+      gossip_.publish(agent, {X_.row(agent)});
       gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
     });
     gossip_.collect();
@@ -36,6 +38,7 @@ class Dsgd final : public Algorithm {
       axpy(1.0, gossip_.gap(0, tile), x);  // X <- X + (W - I)^T X
       axpy(-eta_, g, x);                   //       - eta G
     });
+    for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
 
   const Rows& iterates() const override { return X_; }
@@ -44,12 +47,25 @@ class Dsgd final : public Algorithm {
   std::vector<NamedRows> state() override {
     std::vector<NamedRows> state = {{"X", &X_}};
     gossip_.append_state(state);
+    gradients_.append_state(state);
     return state;
   }
 
  private:
+  // X <- W^T X
+  void gossip_only(std::uint32_t step) {
+    gossip_.start(step);
+    pool_.parallel_for(X_.agents(),
+                       [&](std::size_t agent) { gossip_.publish(agent, {X_.row(agent)}); });
+    gossip_.collect();
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      axpy(1.0, gossip_.gap(0, tile), tile.of(X_.row(tile.agent)));
+    });
+  }
+
   ThreadPool& pool_;
   double eta_;
+  std::uint32_t gossip_steps_;
   GradientEstimator gradients_;
   Gossip gossip_;
   Rows X_, G_;

@@ -6,20 +6,29 @@
 #include "porter/core/error.hpp"
 
 namespace porter {
-Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
-               std::vector<Channel> channels)
-    : compressor_(compressor), seed_(setup.gradients.seed) {
-  const auto& [graph, W] = setup.network;
-  const std::size_t agents = graph.nodes(), dim = setup.start.size();
-  const auto columns = W.weights.transposed();
-  for (std::size_t i = 0; i < agents; ++i) {
-    auto& row = incoming_.emplace_back();
+
+std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) {
+  std::vector<std::vector<MixingWeight>> incoming;
+  const auto columns = network.mixing.weights.transposed();
+  for (std::size_t i = 0; i < columns.nodes(); ++i) {
+    auto& row = incoming.emplace_back();
     for (auto [j, weight] : columns.row(i)) {
       if (i == j) weight -= 1;
       if (weight != 0) row.push_back({j, weight});
     }
-    degrees_.push_back(graph.degree(i));
   }
+  return incoming;
+}
+
+Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
+               std::vector<Channel> channels)
+    : compressor_(compressor),
+      seed_(setup.gradients.seed),
+      mask_(setup.mask),
+      incoming_(incoming_weights(setup.network)) {
+  const std::size_t agents = setup.network.graph.nodes(), dim = setup.start.size();
+  for (std::size_t i = 0; i < agents; ++i) degrees_.push_back(setup.network.graph.degree(i));
+  if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim, compressor.kept(dim).value());
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
     Rows Q = channel.start.empty() ? Rows(agents, dim) : repeat_row(channel.start, agents);
@@ -27,24 +36,32 @@ Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
   }
 }
 
-void Gossip::publish(std::size_t agent, std::initializer_list<std::span<const double>> states,
-                     std::uint32_t round) {
+void Gossip::start(std::uint32_t step) {
+  step_ = step;
+  if (sweep_) positions_ = sweep_->positions(step);
+}
+
+void Gossip::publish(std::size_t agent, std::initializer_list<std::span<const double>> states) {
   const auto* state = states.begin();
   for (auto& line : lines_) {
-    const RngStream rng(seed_, line.use, static_cast<std::uint32_t>(agent), round);
     const auto Q = line.Q.row(agent);
-    compress_difference(compressor_, *state++, Q, rng, line.messages[agent]);
+    const auto S = *state++;
+    if (sweep_) {
+      message_at(
+          positions_, S.size(), [&](std::uint32_t j) { return S[j] - Q[j]; }, line.messages[agent]);
+    } else {
+      const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(agent) : 0;
+      const RngStream rng(seed_, line.use, drawer, step_);
+      compress_difference(compressor_, S, Q, rng, line.messages[agent]);
+    }
     add_decoded(1.0, line.messages[agent], Q);  // Q <- Q + C(S - Q)
   }
 }
 
 void Gossip::collect() {
   for (const auto& line : lines_)
-    for (std::size_t agent = 0; agent < degrees_.size(); ++agent) {
-      const auto bytes = line.messages[agent].payload.size();
-      traffic_.message_bytes += bytes;
-      traffic_.link_bytes += bytes * degrees_[agent];
-    }
+    for (std::size_t agent = 0; agent < degrees_.size(); ++agent)
+      traffic_.add(line.messages[agent].payload.size(), degrees_[agent]);
 }
 
 std::span<const double> Gossip::gap(std::size_t channel, const Tile& tile) {

@@ -19,6 +19,7 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
       pool_(pool),
       factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
       desks_(problem.agents) {
+  if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
   if (!options_.secure) return;
   for (std::size_t agent = 0; agent < problem.agents; ++agent) {
     secret_sampling_.emplace_back();
@@ -43,12 +44,40 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, st
   options_.secure->release(g, secret_noise_[agent]);
 }
 
-void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) const {
+void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
+                                      const SampleTerm& term, std::span<double> g) {
+  auto& desk = desks_[agent];
+  draw_batch(agent, round, desk.batch);
+  desk.term.resize(g.size());
+  desk.scale = 1.0 / static_cast<double>(options_.sampler.batch());
+  std::fill(g.begin(), g.end(), 0.0);
+  for (const auto index : desk.batch) {
+    term(problem_.sample(agent, index), desk.term);
+    axpy(1.0, desk.term, g);
+  }
+  scale(std::exchange(desk.scale, 1.0), g);
+}
+
+void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) {
+  add_noise(tile, round, g);
+  if (options_.momentum == 1) return;
+  const auto m = tile.of(M_.row(tile.agent));
+  for (std::size_t j = 0; j < g.size(); ++j)
+    g[j] = m[j] = (1 - options_.momentum) * m[j] + options_.momentum * g[j];
+}
+
+void GradientEstimator::append_state(std::vector<NamedRows>& state) {
+  if (options_.momentum != 1) state.push_back({"M", &M_});
+}
+
+void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
+                                  std::span<double> g) const {
   if (options_.secure || options_.noise_stddev == 0) return scale(desks_[tile.agent].scale, g);
   std::array<float, kTileSize> noise;
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round)
       .fill(tile.first, std::span(noise).first(g.size()));
-  scale_and_add(desks_[tile.agent].scale, options_.noise_stddev, std::span(noise).first(g.size()), g);
+  scale_and_add(desks_[tile.agent].scale, options_.noise_stddev, std::span(noise).first(g.size()),
+                g);
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {

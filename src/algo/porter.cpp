@@ -48,6 +48,7 @@ class Porter final : public Algorithm {
       : pool_(setup.pool),
         eta_(setup.eta),
         gamma_(setup.gamma),
+        gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_v, {}}, {Draw::compress_x, setup.start}}),
         X_(repeat_row(setup.start, setup.problem.agents)),
@@ -58,13 +59,15 @@ class Porter final : public Algorithm {
   // they are one message, and it can travel while the gradient is computed. Once V is published it
   // is needed no more, and its place takes the gradient.
   void step(std::uint32_t round) override {
+    gossip_.start((round - 1) * gossip_steps_ + 1);
     pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
       const auto x = X_.row(agent), v = V_.row(agent);
-      gossip_.publish(agent, {v, x}, round);   // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
+      gossip_.publish(agent, {v, x});          // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
       gradients_.prepare(agent, x, round, v);  // 4-8:    the (clipped) mini-batch gradient at X
     });
     gossip_.collect();
     for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) { update(tile, round); });
+    for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
 
   const Rows& iterates() const override { return X_; }
@@ -79,6 +82,7 @@ class Porter final : public Algorithm {
   std::vector<NamedRows> state() override {
     std::vector<NamedRows> state = {{"X", &X_}, {"V", &V_}, {"U", &U_}};
     gossip_.append_state(state);
+    gradients_.append_state(state);
     return state;
   }
 
@@ -95,8 +99,24 @@ class Porter final : public Algorithm {
     move(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), v.data(), x.data());
   }
 
+  // A further gossip step with the same gradient:  V += gamma Q_v (W - I),  X += gamma Q_x (W - I)
+  void gossip_only(std::uint32_t step) {
+    gossip_.start(step);
+    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+      gossip_.publish(agent, {V_.row(agent), X_.row(agent)});
+    });
+    gossip_.collect();
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      const auto gap_v = gossip_.gap(kV, tile);
+      axpy(gamma_, gap_v, tile.of(U_.row(tile.agent)));
+      axpy(gamma_, gap_v, tile.of(V_.row(tile.agent)));
+      axpy(gamma_, gossip_.gap(kX, tile), tile.of(X_.row(tile.agent)));
+    });
+  }
+
   ThreadPool& pool_;
   double eta_, gamma_;
+  std::uint32_t gossip_steps_;
   GradientEstimator gradients_;
   Gossip gossip_;
   Rows X_, V_, U_;

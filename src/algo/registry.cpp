@@ -7,19 +7,40 @@ namespace porter {
 const std::vector<AlgorithmInfo>& algorithm_table() {
   using Clipping = AlgorithmInfo::Clipping;
   using Noise = AlgorithmInfo::Noise;
+  using Meeting = AlgorithmInfo::Meeting;
   static const std::vector<AlgorithmInfo> table = {
       {"porter-dp", "PORTER, every sample clipped, noise added (Algorithm 1, option I)",
-       Clipping::sample, Noise::always, true, false, make_porter},
+       Clipping::sample, Noise::always, true, Meeting::neighbours, make_porter},
       {"porter-gc", "PORTER, the mini-batch gradient clipped (Algorithm 1, option II)",
-       Clipping::batch, Noise::never, true, false, make_porter},
+       Clipping::batch, Noise::never, true, Meeting::neighbours, make_porter},
+      {"porter-sweep", "PORTER without surrogates: all agents sweep through the same coordinates",
+       Clipping::sample, Noise::always, true, Meeting::neighbours, make_porter_sweep, true},
       {"beer", "BEER: gradient tracking with compression, no clipping", Clipping::none,
-       Noise::never, true, false, make_porter},
+       Noise::never, true, Meeting::neighbours, make_porter},
       {"choco-sgd", "CHOCO-SGD: compressed gossip of the iterates", Clipping::free, Noise::optional,
-       true, false, make_choco_sgd},
+       true, Meeting::neighbours, make_choco_sgd},
+      {"deepsqueeze", "DeepSqueeze: gossip of compressed iterates, the error kept for later",
+       Clipping::free, Noise::optional, true, Meeting::neighbours, make_deepsqueeze},
       {"dsgd", "decentralised SGD with dense messages", Clipping::free, Noise::optional, false,
-       false, make_dsgd},
+       Meeting::neighbours, make_dsgd},
+      {"dp-dsgd", "decentralised SGD with dense messages, every sample clipped, noise added",
+       Clipping::sample, Noise::always, false, Meeting::neighbours, make_dsgd},
+      {"dsgt", "decentralised gradient tracking with dense messages", Clipping::free,
+       Noise::optional, false, Meeting::neighbours, make_dsgt},
       {"soteriafl-sgd", "SoteriaFL-SGD: server and clients, shifted compression", Clipping::free,
-       Noise::always, true, true, make_soteriafl_sgd},
+       Noise::always, true, Meeting::server, make_soteriafl_sgd},
+      {"soteriafl-svrg", "SoteriaFL-SVRG: the same with snapshot-corrected gradients",
+       Clipping::sample, Noise::always, true, Meeting::server, make_soteriafl_svrg},
+      {"cdp-sgd", "CDP-SGD: server and clients, direct compression", Clipping::free, Noise::always,
+       true, Meeting::server, make_soteriafl_sgd},
+      {"ldp-sgd", "LDP-SGD: server and clients, dense messages", Clipping::free, Noise::always,
+       false, Meeting::server, make_soteriafl_sgd},
+      {"ddp-srm", "DDP-SRM: recursive momentum, noise once on a secure aggregate (central DP)",
+       Clipping::sample, Noise::always, false, Meeting::aggregator, make_ddp_srm},
+      {"dp-sgd", "DP-SGD on all data in one place (central DP)", Clipping::sample, Noise::always,
+       false, Meeting::pooled, make_sgd},
+      {"dp-sgd-alone", "DP-SGD at every agent alone: what it gets without taking part",
+       Clipping::sample, Noise::always, false, Meeting::nobody, make_sgd},
   };
   return table;
 }

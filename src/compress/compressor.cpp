@@ -88,6 +88,16 @@ void Compressor::encode_difference(std::span<const double> a, std::span<const do
   set_tile_starts(dim, out);
 }
 
+void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse) {
+  check_dim(dim);
+  sparse.dense = false;
+  const auto bad = first_not_finite(sparse.values);
+  if (bad != sparse.values.size()) refuse_entry(sparse.indices[bad], dim);
+  set_floats(sparse.values, payload);
+  put(payload, crc32(payload));
+  set_tile_starts(dim, sparse);
+}
+
 void Compressor::decode(std::span<const std::byte> payload, std::size_t dim, RngStream rng,
                         Decoded& out) const {
   check_dim(dim);

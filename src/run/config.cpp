@@ -18,6 +18,7 @@ namespace {
 
 using Clipping = AlgorithmInfo::Clipping;
 using Noise = AlgorithmInfo::Noise;
+using Meeting = AlgorithmInfo::Meeting;
 
 bool can_be_unbiased(const std::string& compressor) {
   try {
@@ -128,11 +129,12 @@ void read_compressor(TomlSection& section, const AlgorithmInfo& info, Config& co
                 "\"");
   // A server averages what clients send, so there an unbiased compressor is preferred where one
   // exists.
-  if (info.server) algorithm.unbiased = can_be_unbiased(algorithm.compressor);
+  if (info.meeting == Meeting::server) algorithm.unbiased = can_be_unbiased(algorithm.compressor);
   section.read("unbiased", algorithm.unbiased);
   section.located("unbiased", [&] { make_compressor(algorithm.compressor, algorithm.unbiased); });
   section.read("shift", algorithm.shift);
-  section.check(info.server || !algorithm.shift, "shift", "only soteriafl has shifts");
+  const bool shifts = info.name.starts_with("soteriafl");
+  section.check(shifts || !algorithm.shift, "shift", "only soteriafl has shifts");
   section.check(!algorithm.shift || *algorithm.shift >= 0, "shift",
                 "expected a number >= 0, found ", algorithm.shift.value_or(0));
 }
@@ -147,6 +149,30 @@ void read_batch(TomlSection& section, std::size_t& batch) {
   } else {
     section.read_count("batch", batch, 1);
   }
+}
+
+void read_gossip(TomlSection& section, const AlgorithmInfo& info, Config& config) {
+  auto& algorithm = config.algorithm;
+  section.read("momentum", algorithm.momentum);
+  section.check(algorithm.momentum > 0 && algorithm.momentum <= 1, "momentum",
+                "expected a number in (0, 1], found ", algorithm.momentum);
+  section.read_count("gossip", algorithm.gossip, 1);
+  section.check(algorithm.gossip == 1 || info.meeting == Meeting::neighbours, "gossip", info.name,
+                " does not gossip; found ", algorithm.gossip);
+  algorithm.mask = info.mask_is_sweep ? "sweep" : "own";
+  read_choice(section, "mask", algorithm.mask, {"own", "shared", "sweep"});
+  section.check(!info.mask_is_sweep || algorithm.mask == "sweep", "mask", info.name,
+                " sweeps; found \"", algorithm.mask, "\"");
+  const bool sparse = split_spec(algorithm.compressor).name == "random_k";
+  section.check(algorithm.mask == "own" || (sparse && info.meeting == Meeting::neighbours), "mask",
+                "only random_k between neighbours has a mask to share; found ", info.name,
+                " with \"", algorithm.compressor, "\"");
+  section.read("snapshot", algorithm.snapshot);
+  section.check(!algorithm.snapshot || info.name == "soteriafl-svrg", "snapshot",
+                "only soteriafl-svrg has snapshots");
+  section.check(!algorithm.snapshot || (*algorithm.snapshot > 0 && *algorithm.snapshot <= 1),
+                "snapshot", "expected a probability in (0, 1], found ",
+                algorithm.snapshot.value_or(0));
 }
 
 void read_algorithm(const toml::table& root, const std::string& source, Config& config) {
@@ -165,13 +191,7 @@ void read_algorithm(const toml::table& root, const std::string& source, Config& 
   read_clipping(section, info, config);
   read_compressor(section, info, config);
   section.read("start", algorithm.start);
-  double momentum = 1;
-  section.read("momentum", momentum);
-  section.check(momentum == 1, "momentum", "this version supports only 1.0, found ", momentum);
-  std::uint32_t gossip = 1;
-  section.read_count("gossip", gossip, 1);
-  section.check(gossip == 1, "gossip", "this version supports only 1, found ", gossip);
-  read_fixed(section, "mask", "own");
+  read_gossip(section, info, config);
   section.refuse_unknown_keys();
 }
 

@@ -60,6 +60,9 @@ void write_algorithm(std::ostream& out, const Config& config) {
       << "\nunbiased = " << (algorithm.unbiased ? "true" : "false")
       << "\nstart = " << quoted(algorithm.start) << '\n';
   if (algorithm.shift) out << "shift = " << shortest(*algorithm.shift) << '\n';
+  if (algorithm.snapshot) out << "snapshot = " << shortest(*algorithm.snapshot) << '\n';
+  out << "momentum = " << shortest(algorithm.momentum) << "\ngossip = " << algorithm.gossip
+      << "\nmask = " << quoted(algorithm.mask) << '\n';
   out << '\n';
 }
 

@@ -34,6 +34,10 @@ double default_shift(double omega) {
   return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
 }
 
+Mask parse_mask(const std::string& name) {
+  return name == "own" ? Mask::own : name == "shared" ? Mask::shared : Mask::sweep;
+}
+
 }  // namespace
 
 Experiment::Experiment(const Config& config)
@@ -49,7 +53,9 @@ Experiment::Experiment(const Config& config, RunData data, std::shared_ptr<Accou
 
 void Experiment::use_data() {
   const auto& train = *data_.train;
-  const std::size_t agents = config_.network.agents;
+  const bool pooled =
+      find_algorithm(config_.algorithm.name).meeting == AlgorithmInfo::Meeting::pooled;
+  const std::size_t agents = pooled ? 1 : config_.network.agents;
   const std::size_t m = train.rows() / agents;
   model_ = make_model(config_.model, train.features, train.classes.size());
 
@@ -77,9 +83,15 @@ void Experiment::use_data() {
 
 void Experiment::build_network() {
   auto graph = keyed("network.graph", [&] {
-    return make_graph(config_.network.graph, config_.network.agents, config_.run.seed);
+    const auto& info = find_algorithm(config_.algorithm.name);
+    return info.gossips()
+               ? make_graph(config_.network.graph, config_.network.agents, config_.run.seed)
+               : make_graph("complete", facts_.agents, 0);  // which nobody uses
   });
-  auto mixing = keyed("network.mixing", [&] { return make_mixing(config_.network.mixing, graph); });
+  auto mixing = keyed("network.mixing", [&] {
+    const auto& info = find_algorithm(config_.algorithm.name);
+    return make_mixing(info.gossips() ? config_.network.mixing : "metropolis", graph);
+  });
   facts_.alpha = mixing.alpha;
   if (!mixing.note.empty()) facts_.notes.push_back("network.mixing: " + mixing.note);
   network_ = std::make_unique<const Network>(Network{std::move(graph), std::move(mixing)});
@@ -94,10 +106,11 @@ void Experiment::build_compressor() {
     facts_.omega = compressor_->omega(facts_.dim);
   });
   const auto& info = find_algorithm(algorithm.name);
-  require(info.server || facts_.rho, ErrorKind::usage, "algorithm.compressor: ", algorithm.name,
+  require(!info.gossips() || facts_.rho, ErrorKind::usage, "algorithm.compressor: ", algorithm.name,
           " needs a contraction, and \"", algorithm.compressor, "\"",
           algorithm.unbiased ? " with unbiased = true" : "", " is none for d = ", facts_.dim);
-  if (info.server)
+  facts_.shift = 0;  // cdp-sgd and ldp-sgd
+  if (info.name.starts_with("soteriafl"))
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
@@ -120,11 +133,18 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
                  .eta = algorithm.step,
                  .gamma = algorithm.consensus,
                  .shift = facts_.shift,
+                 .momentum = algorithm.momentum,
+                 .snapshot =
+                     algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
+                                                 static_cast<double>(facts_.samples_per_agent)),
+                 .gossip = algorithm.gossip,
+                 .mask = parse_mask(algorithm.mask),
                  .gradients = {.sampler = sampler,
                                .clip = parse_clip(algorithm.clip),
                                .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch
                                                                                : ClipTarget::sample,
                                .noise_stddev = facts_.sigma,
+                               .momentum = algorithm.name == "ddp-srm" ? 1.0 : algorithm.momentum,
                                .seed = config_.run.seed,
                                .secure = privacy_->secure()}});
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);

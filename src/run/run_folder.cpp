@@ -52,7 +52,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   if (holds_run) fs::remove_all(path_);
   make_folder(path_);
   write_file(path_ / kConfigFile, config);
-  if (!find_algorithm(experiment.config().algorithm.name).server)
+  if (find_algorithm(experiment.config().algorithm.name).gossips())
     write_file(path_ / "graph.svg",
                graph_svg(experiment.network().graph, experiment.network().mixing));
   write_file(path_ / "metrics.csv", metrics_header());

@@ -7,9 +7,11 @@
 #include <map>
 #include <mutex>
 
+#include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/privacy/clip.hpp"
+#include "svrg_privacy.hpp"
 
 namespace porter {
 namespace {
@@ -29,6 +31,14 @@ Adjacency adjacency_of(const Config::Privacy& privacy) {
 
 // How far one record moves a sum of clipped samples, in units of tau.
 double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
+
+// A secure aggregation adds the noise once, to the mean of all agents, which one record moves by so
+// much less.
+double noise_shared_by(const Config& config) {
+  const auto meeting = find_algorithm(config.algorithm.name).meeting;
+  return meeting == AlgorithmInfo::Meeting::aggregator ? static_cast<double>(config.network.agents)
+                                                       : 1.0;
+}
 
 SecureNoise make_secure(double sigma, double tau, const BatchSampler& sampler, Adjacency adjacency,
                         std::size_t dim) {
@@ -51,7 +61,7 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
     : config_(config),
       sampler_(sampler),
       dim_(dim),
-      tau_(parse_clip(config.algorithm.clip).tau),
+      tau_(parse_clip(config.algorithm.clip).tau / noise_shared_by(config)),
       cache_(std::move(cache)),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
@@ -65,6 +75,10 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
   const bool certifiable = sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == "sample";
   require(certifiable || config_.privacy->noise != "secure", ErrorKind::privacy,
           "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
+  require((noise_shared_by(config_) == 1 && !two_gradients()) || config_.privacy->noise != "secure",
+          ErrorKind::privacy, "privacy.noise = \"secure\" is not there for ",
+          config_.algorithm.name, ": choose an algorithm whose agents add their own noise to one ",
+          "gradient");
   if (certifiable) account();
 }
 
@@ -95,6 +109,9 @@ void RunPrivacy::calibrate() {
   } else if (privacy.calibration == "paper") {
     sigma_ = paper_sigma(tau_, rounds, privacy.delta, static_cast<double>(sampler_.records()),
                          privacy.epsilon);
+  } else if (two_gradients()) {
+    sigma_ = svrg_sigma(sampler_, adjacency_of(privacy), tau_, rounds, privacy.epsilon,
+                        accounted_delta_);
   } else {
     const auto unit = sampler_.event(adjacency_of(privacy), 1.0, tau_, rounds);
     const double z = cache_->noise_multiplier(unit, privacy.epsilon, accounted_delta_);
@@ -104,6 +121,8 @@ void RunPrivacy::calibrate() {
   if (secret && sigma_ > 0 && tau_ > 0)
     secure_ = make_secure(sigma_, tau_, sampler_, adjacency_of(privacy), dim_);
 }
+
+bool RunPrivacy::two_gradients() const { return config_.algorithm.name == "soteriafl-svrg"; }
 
 PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
   const auto adjacency = adjacency_of(*config_.privacy);
@@ -115,7 +134,9 @@ PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
 }
 
 void RunPrivacy::account() {
+  accounted_ = true;
   const std::uint64_t rounds = config_.algorithm.rounds;
+  if (two_gradients()) return;
   curve_ = cache_->curve(event(rounds), accounted_delta_);
   if (!secure_) return;
   const double budget = config_.privacy->epsilon;
@@ -134,18 +155,21 @@ void RunPrivacy::account() {
 }
 
 std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
-  if (!curve_) return std::nullopt;
+  if (!accounted_) return std::nullopt;
   if (releases == 0) return 0;
-  if (releases <= config_.algorithm.rounds) return curve_->upper(releases);
+  if (curve_ && releases <= config_.algorithm.rounds) return curve_->upper(releases);
   return interval(releases)->upper;
 }
 
 std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
-  if (!curve_) return std::nullopt;
+  if (!accounted_) return std::nullopt;
   if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
   const std::lock_guard lock(intervals_->mutex);
   const auto [place, is_new] = intervals_->known.try_emplace(releases);
-  if (is_new) place->second = porter::epsilon(event(releases), accounted_delta_);
+  if (is_new)
+    place->second = two_gradients() ? svrg_epsilon(sampler_, adjacency_of(*config_.privacy), sigma_,
+                                                   tau_, releases, accounted_delta_)
+                                    : porter::epsilon(event(releases), accounted_delta_);
   return place->second;
 }
 
@@ -172,6 +196,11 @@ std::vector<std::string> RunPrivacy::not_covered() const {
       "metrics.csv, summary.json and x_best, which are computed from raw data",
       "choosing settings by looking at results on the same data",
       "timing and other side channels of the machine"};
+  const auto meeting = find_algorithm(config_.algorithm.name).meeting;
+  if (meeting == AlgorithmInfo::Meeting::aggregator)
+    list.insert(list.begin(), "what the secure aggregation sees: central, not local privacy");
+  if (meeting == AlgorithmInfo::Meeting::pooled)
+    list.insert(list.begin(), "the place where all data lie: central, not local privacy");
   if (config_.data.scale == "spectral" || config_.data.scale == "standard")
     list.push_back("data.scale = \"" + config_.data.scale + "\", which is measured on the data");
   if (!secure_) list.push_back("everything: the noise is simulated from the seed");

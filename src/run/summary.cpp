@@ -53,7 +53,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
   const auto& facts = experiment.facts();
   const auto& algorithm = config.algorithm;
   const double rounds_done = std::max(1U, experiment.round());
-  const bool server = find_algorithm(algorithm.name).server;  // then nobody uses the graph
+  const bool gossips = find_algorithm(algorithm.name).gossips();  // else nobody uses the graph
   Json json = {
       {"name", name},
       {"porter", kVersion},
@@ -69,7 +69,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"k", or_null(facts.kept)},
       {"rho", or_null(facts.rho)},
       {"omega", or_null(facts.omega)},
-      {"alpha", server ? Json(nullptr) : Json(facts.alpha)},
+      {"alpha", gossips ? Json(facts.alpha) : Json(nullptr)},
       {"rounds", algorithm.rounds},
       {"rounds_done", experiment.round()},
       {"batch", facts.batch},
@@ -77,10 +77,13 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"consensus", algorithm.consensus},
       {"compressor", algorithm.compressor},
       {"unbiased", algorithm.unbiased},
+      {"momentum", algorithm.momentum},
+      {"gossip", algorithm.gossip},
+      {"mask", algorithm.mask},
       {"clip", algorithm.clip},
       {"clip_target", algorithm.clip_target},
-      {"graph", server ? "none: a server" : config.network.graph},
-      {"mixing", server ? Json(nullptr) : Json(config.network.mixing)},
+      {"graph", gossips ? config.network.graph : "none"},
+      {"mixing", gossips ? Json(config.network.mixing) : Json(nullptr)},
       {"sigma", facts.sigma},
       {"epsilon", interval_json(experiment)},
       {"privacy", experiment.privacy().sentence(experiment.releases())},
@@ -99,7 +102,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"seed", config.run.seed},
       {"threads", config.run.threads},
   };
-  if (server) json["shift"] = facts.shift;
+  if (algorithm.name.starts_with("soteriafl")) json["shift"] = facts.shift;
   return json.dump(2) + "\n";
 }
 

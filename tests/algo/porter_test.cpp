@@ -114,7 +114,7 @@ TEST(Algorithms, EqualBitsForAnyNumberOfThreads) {
                                   .algorithm = info.name,
                                   .threads = threads,
                                   .noise_stddev = 0.1,
-                                  .unbiased = info.server}
+                                  .unbiased = info.meeting == AlgorithmInfo::Meeting::server}
                            .build();
       for (std::uint32_t round = 1; round <= 30; ++round) toy->algorithm->step(round);
       results.push_back(toy->algorithm->iterates());
@@ -133,7 +133,7 @@ TEST(Algorithms, AllDescendOnAnEasyProblem) {
                                 .batch = 5,
                                 .eta = 0.2,
                                 .gamma = 0.2,
-                                .unbiased = info.server}
+                                .unbiased = info.meeting == AlgorithmInfo::Meeting::server}
                          .build();
     const auto loss = [&] {
       return toy->model

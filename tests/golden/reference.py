@@ -9,6 +9,7 @@ and the data sets they use.
 
     /usr/bin/python3 tests/golden/reference.py [folder]
 """
+import dataclasses
 import functools
 import math
 import pathlib
@@ -21,7 +22,7 @@ ROUNDS = (1, 10, 50, 200)  # where states are compared
 
 # ---- Randomness (docs/randomness.md) -----------------------------------------------------------
 
-START, BATCH, NOISE, COMPRESS_V, COMPRESS_X, TEST = 0, 3, 4, 5, 6, 9
+START, BATCH, NOISE, COMPRESS_V, COMPRESS_X, TEST, SNAPSHOT, MASK = 0, 3, 4, 5, 6, 9, 10, 11
 MASK32 = 2**32 - 1
 
 
@@ -295,11 +296,11 @@ def compress(case, difference, use, agent, t):
         return x.astype(float)
     d = len(x)
     k = kept_entries(case, d)
-    stream = Stream(case.seed, use, agent, t)
+    stream = Stream(case.seed, use, agent if case.mask == "own" else 0, t)
     if name == "top_k":
         kept = sorted(range(d), key=lambda j: (-abs(float(x[j])), j))[:k]
     elif name == "random_k":
-        kept = stream.choose(k, d)
+        kept = sweep_block(case, d, k, t) if case.mask == "sweep" else stream.choose(k, d)
     else:
         assert name == "bernoulli"
         kept = [j for j in range(d) if stream.uniform() < k / d]
@@ -307,6 +308,18 @@ def compress(case, difference, use, agent, t):
     for j in kept:
         out[j] = x[j] if not case.unbiased else np.float32(float(x[j]) * (d / k))
     return out.astype(float)
+
+
+def sweep_block(case, d, k, step):
+    """Block number `step` of a walk through permutations of all coordinates, k at a time."""
+    blocks = -(-d // k)
+    sweep, block = divmod(step - 1, blocks)
+    stream = Stream(case.seed, MASK, 0, sweep)
+    order = list(range(d))
+    for i in range(d - 1, 0, -1):
+        j = stream.below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    return sorted(order[block * k : (block + 1) * k])
 
 
 def compress_rows(case, difference, use, t):
@@ -352,53 +365,171 @@ def mix(A, Q):
 # ---- Algorithms: generators of the state after every round -------------------------------------
 
 
+def gradients(case, data):
+    """G of every round, low-passed where the case has momentum: M = (1 - beta) M + beta G."""
+    M = 0.0
+
+    def estimate(X, t):
+        nonlocal M
+        M = (1 - case.momentum) * M + case.momentum * all_gradients(case, data, X, t)
+        return M
+
+    return estimate
+
+
 def porter(case, data, x0):
-    """Algorithm 1. porter-dp, porter-gc and beer differ in clip, clip_target and sigma only."""
+    """Algorithm 1. porter-dp, porter-gc and beer differ in clip, clip_target and sigma only; dsgt
+    compresses nothing. Further gossip steps of a round mix without a gradient."""
     n, d = case.agents, len(x0)
     gap = mixing_matrix(case) - np.eye(n)
+    gamma = 1.0 if case.algorithm == "dsgt" else case.consensus
+    estimate = gradients(case, data)
     X = np.tile(x0, (n, 1))
     Qx = X.copy()
     V, Qv, G_prev = np.zeros((n, d)), np.zeros((n, d)), np.zeros((n, d))
     for t in range(1, max(ROUNDS) + 1):
-        G = all_gradients(case, data, X, t)
-        Qv = Qv + compress_rows(case, V - Qv, COMPRESS_V, t)
-        V = V + case.consensus * mix(gap, Qv) + G - G_prev
-        Qx = Qx + compress_rows(case, X - Qx, COMPRESS_X, t)
-        X = X + case.consensus * mix(gap, Qx) - case.step * V
-        G_prev = G
+        for s in range(case.gossip):
+            step = (t - 1) * case.gossip + s + 1
+            if s == 0:
+                G = estimate(X, t)
+            Qv = Qv + compress_rows(case, V - Qv, COMPRESS_V, step)
+            V = V + gamma * mix(gap, Qv) + (G - G_prev if s == 0 else 0)
+            Qx = Qx + compress_rows(case, X - Qx, COMPRESS_X, step)
+            X = X + gamma * mix(gap, Qx) - (case.step * V if s == 0 else 0)
+            G_prev = G
+        yield X
+
+
+def porter_sweep(case, data, x0):
+    n, d = case.agents, len(x0)
+    W = mixing_matrix(case)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (n, 1))
+    V, M_prev = np.zeros((n, d)), np.zeros((n, d))
+    for t in range(1, max(ROUNDS) + 1):
+        M = estimate(X, t)
+        V = V + M - M_prev
+        M_prev = M
+        X = X - case.step * V
+        for s in range(case.gossip):
+            J = sweep_block(case, d, kept_entries(case, d), (t - 1) * case.gossip + s + 1)
+            V[:, J], X[:, J] = mix(W, V[:, J]), mix(W, X[:, J])
         yield X
 
 
 def choco_sgd(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
+    estimate = gradients(case, data)
     X = np.tile(x0, (case.agents, 1))
     Q = X.copy()
     for t in range(1, max(ROUNDS) + 1):
-        X = X - case.step * all_gradients(case, data, X, t)
-        Q = Q + compress_rows(case, X - Q, COMPRESS_X, t)
-        X = X + case.consensus * mix(gap, Q)
+        X = X - case.step * estimate(X, t)
+        for s in range(case.gossip):
+            Q = Q + compress_rows(case, X - Q, COMPRESS_X, (t - 1) * case.gossip + s + 1)
+            X = X + case.consensus * mix(gap, Q)
+        yield X
+
+
+def deepsqueeze(case, data, x0):
+    gap = mixing_matrix(case) - np.eye(case.agents)
+    X = np.tile(x0, (case.agents, 1))
+    E = np.zeros_like(X)
+    for t in range(1, max(ROUNDS) + 1):
+        half = X - case.step * all_gradients(case, data, X, t)
+        V = half + E
+        C = compress_rows(case, V, COMPRESS_X, t)
+        E = V - C
+        X = half + case.consensus * mix(gap, C)
         yield X
 
 
 def dsgd(case, data, x0):
     W = mixing_matrix(case)
+    estimate = gradients(case, data)
     X = np.tile(x0, (case.agents, 1))
     for t in range(1, max(ROUNDS) + 1):
-        X = mix(W, X) - case.step * all_gradients(case, data, X, t)
+        X = mix(W, X) - case.step * estimate(X, t)
+        for _ in range(case.gossip - 1):
+            X = mix(W, X)
         yield X
 
 
-def soteriafl_sgd(case, data, x0):
+def sgd(case, data, x0):
+    """Without messages: pooled data are one agent's."""
+    X = np.tile(x0, (case.agents, 1))
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * all_gradients(case, data, X, t)
+        yield X
+
+
+def two_point_gradient(case, data, agent, t, per_sample):
+    """The mean of per_sample(gradient at a point) over the agent's batch of round t."""
+    features, labels = data
+    m = len(labels) // case.agents
+    batch = range(m) if case.batch == "full" else Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
+    gradient = logistic_gradient if case.model == "logistic" else mlp_gradient
+    total = 0.0
+    for z in batch:
+        row = agent * m + z
+        total = total + per_sample(lambda x: gradient(case, x, features[row], labels[row]))
+    return total / len(batch)
+
+
+def ddp_srm(case, data, x0):
+    n, d = case.agents, len(x0)
+    x, x_prev, v = x0, x0, np.zeros(d)
+    for t in range(1, max(ROUNDS) + 1):
+        keep = 0.0 if t == 1 else 1 - case.momentum
+        parts = []
+        for i in range(n):
+            g = two_point_gradient(case, data, i, t, lambda at: clip(case, at(x) - keep * at(x_prev)))
+            parts.append(g.astype(np.float32).astype(float))
+        v = keep * v + sum(parts) / n
+        if case.sigma:
+            v = v + case.sigma * Stream(case.seed, NOISE, n, t).noise(d)
+        x, x_prev = x - case.step * v, x
+        yield x.reshape(1, d)
+
+
+def svrg_gradients(case, data):
+    n = case.agents
+    m = len(data[1]) // n
+    every = dataclasses.replace(case, batch="full", sigma=None, clip_target="sample")
+    p = case.batch / m if case.snapshot is None else case.snapshot
+    w = F = None
+
+    def estimate(x, t):
+        nonlocal w, F
+        if t == 1 or Stream(case.seed, SNAPSHOT, 0, t).uniform() < p:
+            w = x
+            F = [stochastic_gradient(every, data, i, w, t) for i in range(n)]
+        G = []
+        for i in range(n):
+            g = two_point_gradient(case, data, i, t, lambda at: clip(case, at(x)) - clip(case, at(w))) + F[i]
+            G.append(g + case.sigma * Stream(case.seed, NOISE, i, t).noise(len(x)))
+        return np.array(G)
+
+    return estimate
+
+
+def soteriafl(case, data, x0):
+    """soteriafl-sgd and -svrg; without shifts cdp-sgd, and with dense messages ldp-sgd."""
     n, d = case.agents, len(x0)
     shift = case.shift
-    if shift is None:
+    if not case.algorithm.startswith("soteriafl"):
+        shift = 0.0
+    elif shift is None:
         omega = 0.0 if case.compressor == "identity" else d / kept_entries(case, d) - 1
         shift = math.sqrt((1 + 2 * omega) / (2 * (1 + omega) ** 3))
+    if case.algorithm == "soteriafl-svrg":
+        estimate = svrg_gradients(case, data)
+    else:
+        estimate = lambda x, t: all_gradients(case, data, [x] * n, t)
     x = x0
     S = np.zeros((n, d))
     for t in range(1, max(ROUNDS) + 1):
         broadcast = x.astype(np.float32).astype(float)
-        G = all_gradients(case, data, [broadcast] * n, t)
+        G = estimate(broadcast, t)
         v = compress_rows(case, G - S, COMPRESS_V, t)
         x = x - case.step * (sum(S) / n + sum(v) / n)
         S = S + shift * v
@@ -408,10 +539,20 @@ def soteriafl_sgd(case, data, x0):
 ALGORITHMS = {
     "porter-gc": porter,
     "porter-dp": porter,
+    "porter-sweep": porter_sweep,
     "beer": porter,
     "choco-sgd": choco_sgd,
+    "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,
-    "soteriafl-sgd": soteriafl_sgd,
+    "dp-dsgd": dsgd,
+    "dsgt": porter,
+    "soteriafl-sgd": soteriafl,
+    "soteriafl-svrg": soteriafl,
+    "cdp-sgd": soteriafl,
+    "ldp-sgd": soteriafl,
+    "ddp-srm": ddp_srm,
+    "dp-sgd": sgd,
+    "dp-sgd-alone": sgd,
 }
 
 # ---- Cases -------------------------------------------------------------------------------------
@@ -431,6 +572,10 @@ class Case:
     unbiased: bool = False
     sigma: object = None  # None: the config has no [privacy]
     shift: object = None
+    momentum: float = 1.0
+    gossip: int = 1
+    mask: str = "own"
+    snapshot: object = None
     start: str = "normal:0.2"
     agents: int = 5
     graph: str = "ring"
@@ -486,6 +631,26 @@ CASES = [
          consensus=0.2, sigma=0.1),
     Case("choco_sgd_mlp_tanh", algorithm="choco-sgd", **MLP, seed=19, hidden=(3, 2), activation="tanh", step=0.05,
          compressor="random_k:0.5", consensus=0.4),
+    Case("porter_dp_momentum_shared", **DP, seed=20, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2,
+         sigma=0.1, momentum=0.2, gossip=2, mask="shared"),
+    Case("porter_dp_sweep_mask", **DP, seed=21, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2,
+         sigma=0.1, gossip=3, mask="sweep"),
+    Case("porter_sweep", algorithm="porter-sweep", seed=22, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
+         sigma=0.1, momentum=0.3, gossip=2, mask="sweep"),
+    Case("choco_sgd_gossip", algorithm="choco-sgd", seed=23, step=0.05, compressor="random_k:0.4", consensus=0.3,
+         clip="linear:0.5", sigma=0.05, momentum=0.5, gossip=2),
+    Case("dsgt", algorithm="dsgt", seed=24, step=0.05),
+    Case("dp_dsgd_gossip", algorithm="dp-dsgd", seed=25, step=0.05, clip="smooth:0.5", sigma=0.05, gossip=3,
+         graph="star"),
+    Case("deepsqueeze_top_k", algorithm="deepsqueeze", seed=26, step=0.05, compressor="top_k:0.5", consensus=0.3),
+    Case("soteriafl_svrg", algorithm="soteriafl-svrg", seed=27, step=0.1, clip="smooth:1.0", sigma=0.05,
+         compressor="random_k:0.25", unbiased=True, snapshot=0.1),
+    Case("cdp_sgd", algorithm="cdp-sgd", seed=28, step=0.1, clip="smooth:1.0", sigma=0.05, compressor="random_k:0.5",
+         unbiased=True),
+    Case("ldp_sgd", algorithm="ldp-sgd", seed=29, step=0.1, clip="linear:0.5", sigma=0.05),
+    Case("ddp_srm", algorithm="ddp-srm", seed=30, step=0.1, clip="smooth:1.0", sigma=0.02, momentum=0.3),
+    Case("dp_sgd", algorithm="dp-sgd", seed=31, step=0.1, clip="smooth:1.0", sigma=0.05, agents=1),
+    Case("dp_sgd_alone", algorithm="dp-sgd-alone", seed=32, step=0.1, clip="smooth:1.0", sigma=0.05),
 ]
 
 
@@ -504,8 +669,9 @@ def to_toml(case):
     }
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
-    if case.shift is not None:
-        sections["algorithm"]["shift"] = case.shift
+    for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("snapshot", None)):
+        if getattr(case, key) != default:
+            sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
         sections["privacy"] = {"calibration": "sigma", "sigma": case.sigma}
     lines = ["# written by reference.py"]

@@ -19,6 +19,8 @@ struct ToyNetwork {
   std::size_t rows_per_agent = 10, features = 7, batch = 2, threads = 1;
   double eta = 0.1, gamma = 0.3, noise_stddev = 0, lambda = 0.1;
   bool unbiased = false;
+  double momentum = 1;
+  std::uint32_t gossip = 1;
 
   struct Parts {
     Dataset data;
@@ -39,6 +41,7 @@ struct ToyNetwork {
                     .clip = parse_clip(toy.clip),
                     .clip_target = toy.clip_target,
                     .noise_stddev = toy.noise_stddev,
+                    .momentum = toy.momentum,
                     .seed = 5} {
       std::vector<double> start(toy.features);
       RngStream(3, Draw::start, 0, 0).fill_normal(start);
@@ -52,6 +55,9 @@ struct ToyNetwork {
                              .eta = toy.eta,
                              .gamma = toy.gamma,
                              .shift = omega ? 1 / (1 + *omega) : 1,
+                             .momentum = toy.momentum,
+                             .snapshot = 0.2,
+                             .gossip = toy.gossip,
                              .gradients = gradients});
     }
 

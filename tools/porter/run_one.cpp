@@ -60,7 +60,7 @@ void print_facts(const Experiment& experiment) {
   fmt::print("{} with d = {}; {}", config.model.name, facts.dim, config.algorithm.compressor);
   if (facts.kept) fmt::print(" (k = {})", *facts.kept);
   if (facts.rho) fmt::print(", rho = {:.4g}", *facts.rho);
-  if (!find_algorithm(config.algorithm.name).server)
+  if (find_algorithm(config.algorithm.name).gossips())
     fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
                facts.alpha);
   fmt::print("\nprivacy: {}\n", experiment.privacy().sentence(config.algorithm.rounds));

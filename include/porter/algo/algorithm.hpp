@@ -20,12 +20,12 @@ struct Traffic {
   std::uint64_t message_bytes =
       0;                         ///< what agents sent, a message to several neighbours counted once
   std::uint64_t link_bytes = 0;  ///< what crossed links: every copy, and what a server sends back
-};
 
-/// A matrix of an algorithm's state under the name it has in a checkpoint.
-struct NamedRows {
-  std::string name;
-  Rows* rows;
+  /// One message that goes to `receivers`.
+  void add(std::uint64_t bytes, std::size_t receivers) {
+    message_bytes += bytes;
+    link_bytes += bytes * receivers;
+  }
 };
 
 /// One optimisation method over all agents. Stopping, metrics and files live in run/.
@@ -44,6 +44,13 @@ class Algorithm {
   virtual std::vector<NamedRows> state() = 0;
 };
 
+/// Whose random coordinates travel.
+enum class Mask {
+  own,     ///< every sender draws its own
+  shared,  ///< all senders of a step send the same coordinates
+  sweep,   ///< the same, and no coordinate waits longer than one sweep through all of them
+};
+
 /// What an algorithm is built from. The references outlive it.
 struct AlgorithmSetup {
   Problem problem;
@@ -54,13 +61,23 @@ struct AlgorithmSetup {
   double eta = 0.01;          ///< step size
   double gamma = 1;           ///< consensus step size
   double shift = 1;           ///< soteriafl's gamma_s
+  double momentum = 1;        ///< beta of ddp-srm; elsewhere gradients.momentum
+  double snapshot = 1;        ///< soteriafl-svrg: how probable a new snapshot is in a round
+  std::uint32_t gossip = 1;   ///< gossip steps per gradient
+  Mask mask = Mask::own;
   GradientOptions gradients;
 };
 
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_ddp_srm(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_dsgt(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup);
 
 /// What a config may ask of an algorithm; rows of the table that the config, --help and the docs
 /// walk.
@@ -72,13 +89,23 @@ struct AlgorithmInfo {
     free
   };  ///< never | per sample | per batch | as configured
   enum class Noise { never, optional, always };
+  enum class Meeting {
+    neighbours,  ///< agents talk along the edges of the graph
+    server,      ///< agents talk to a server that they need not trust with their data
+    aggregator,  ///< agents trust a secure aggregation to add noise once, for all of them
+    pooled,      ///< all data in one place
+    nobody,      ///< every agent alone
+  };
   std::string name;
   std::string help;
   Clipping clipping;
   Noise noise;
   bool compresses;  ///< false: dense messages
-  bool server;      ///< agents talk to a server, not to neighbours
+  Meeting meeting;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
+  bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
+
+  bool gossips() const { return meeting == Meeting::neighbours; }
 };
 const std::vector<AlgorithmInfo>& algorithm_table();
 /// Error{usage} listing the known names.

@@ -8,13 +8,15 @@
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
+#include "porter/algo/sweep_mask.hpp"
 
 namespace porter {
 
 /// Compressed gossip with error feedback, for one or more vectors ("channels") that travel in one
 /// message. For each channel it holds the surrogates Q that neighbours also hold, and their
-/// disagreement. A round is:
+/// disagreement. A gossip step is:
 ///
+/// start(step)
 /// publish(agent, S):   of every agent, in any order and on any thread
 ///   Q <- Q + C(S - Q)     one message per agent, the same bytes to every neighbour
 /// collect():
@@ -35,9 +37,10 @@ class Gossip {
 
   Gossip(const AlgorithmSetup& setup, const Compressor& compressor, std::vector<Channel> channels);
 
+  /// Gossip step 1, 2, ...: it addresses the random draws.
+  void start(std::uint32_t step);
   /// One row per channel, in their order.
-  void publish(std::size_t agent, std::initializer_list<std::span<const double>> states,
-               std::uint32_t round);
+  void publish(std::size_t agent, std::initializer_list<std::span<const double>> states);
   void collect();
   /// The tile of (W - I)^T Q, this round's messages included.
   std::span<const double> gap(std::size_t channel, const Tile& tile);
@@ -54,6 +57,10 @@ class Gossip {
 
   const Compressor& compressor_;
   std::uint64_t seed_;
+  Mask mask_;
+  std::optional<SweepMask> sweep_;
+  std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
+  std::uint32_t step_ = 0;
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;
   std::vector<Line> lines_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "porter/algo/problem.hpp"
@@ -21,11 +22,20 @@ enum class ClipTarget {
   batch,   ///< average, then clip: what porter-gc does; not private
 };
 
+/// A matrix of an algorithm's state under the name it has in a checkpoint.
+struct NamedRows {
+  std::string name;
+  Rows* rows;
+};
+
 struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
   double noise_stddev = 0;  ///< of the Gaussian noise on each coordinate of the (clipped) mean
+  /// beta in (0, 1]: what is handed out is M <- (1 - beta) M + beta G, a low-pass that costs no
+  /// privacy, since it sees only what was released; 1: G itself.
+  double momentum = 1;
   std::uint64_t seed = 1;
   /// Present: batches and noise come from secret streams, and the noise is added on its grid.
   /// Absent: both are simulated from the seed.
@@ -47,7 +57,15 @@ class GradientEstimator {
   /// rounds nothing is allocated.
   void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                std::span<double> g);
-  void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile) const;
+  void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile);
+
+  /// prepare for methods whose term of a sample is not one clipped gradient: g becomes the mean of
+  /// term(sample, out) over the batch, where `term` overwrites `out` and does the clipping.
+  using SampleTerm = std::function<void(const Sample&, std::span<double>)>;
+  void prepare_terms(std::size_t agent, std::uint32_t round, const SampleTerm& term,
+                     std::span<double> g);
+
+  void append_state(std::vector<NamedRows>& state);
 
   /// The samples that an agent uses in a round, ascending; a secret draw is different each time.
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
@@ -57,9 +75,11 @@ class GradientEstimator {
   struct Desk {
     std::vector<std::uint32_t> batch;
     Workspace workspace;
-    double scale = 1;  // the factor of its prepared gradient
+    double scale = 1;          // the factor of its prepared gradient
+    std::vector<double> term;  // of one sample
   };
 
+  void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
   double clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
@@ -69,6 +89,7 @@ class GradientEstimator {
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
   std::vector<Desk> desks_;
+  Rows M_;                                       // the low-pass; empty without momentum
   std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
   std::vector<NoiseStream> secret_noise_;
 };

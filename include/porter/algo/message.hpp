@@ -18,6 +18,19 @@ struct Message {
 void compress_difference(const Compressor& compressor, std::span<const double> a,
                          std::span<const double> b, RngStream rng, Message& message);
 
+/// message <- value(j) at the given positions of a vector of length `dim`, as random_k sends it:
+/// floats and a checksum. `positions` ascend, and everybody knows them.
+template <class Value>
+void message_at(std::span<const std::uint32_t> positions, std::size_t dim, const Value& value,
+                Message& message) {
+  auto& decoded = message.decoded;
+  decoded.indices.assign(positions.begin(), positions.end());
+  decoded.values.resize(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    decoded.values[i] = static_cast<float>(value(positions[i]));
+  seal_floats(dim, message.payload, decoded);
+}
+
 /// out += weight C(...)
 void add_decoded(double weight, const Message& message, std::span<double> out);
 /// The same for a part of the vector, `out`, whose first entry is number `first` of the whole:

@@ -27,4 +27,7 @@ struct Network {
   Mixing mixing;
 };
 
+/// Row i of (W - I)^T for every agent i, ascending: who moves it, and by how much.
+std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network);
+
 }  // namespace porter

@@ -25,6 +25,8 @@ enum class Draw : std::uint32_t {
   output = 7,      ///< the paper's random x_out
   data = 8,        ///< the built-in data sets
   test = 9,        ///< inputs of tests and benchmarks
+  snapshot = 10,   ///< the coin of soteriafl-svrg
+  mask = 11,       ///< the coordinates that all agents send
   sweep = 12,      ///< the settings of a random search
 };
 

@@ -46,6 +46,10 @@ struct Config {
     bool unbiased = false;
     std::string start = "normal:0.2";
     std::optional<double> shift;
+    double momentum = 1;
+    std::uint32_t gossip = 1;
+    std::string mask = "own";  ///< own | shared | sweep
+    std::optional<double> snapshot;
   } algorithm;
 
   struct Privacy {

@@ -50,6 +50,7 @@ class RunPrivacy {
   void calibrate();
   void check_delta();
   void account();
+  bool two_gradients() const;  // whether a release holds gradients at two points
   PrivacyEvent event(std::uint64_t releases) const;
 
   Config config_;
@@ -58,6 +59,7 @@ class RunPrivacy {
   double tau_ = 0, sigma_ = 0;
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
+  bool accounted_ = false;  // whether anything can be certified
   std::optional<SecureNoise> secure_;
   std::shared_ptr<AccountantCache> cache_;
   std::shared_ptr<const EpsilonCurve> curve_;

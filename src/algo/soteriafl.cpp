@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SoteriaFL-SGD (Li, Zhao, Li, Chi: SoteriaFL: A Unified Framework for Private Federated Learning
-// with Communication Compression, 2022): a server, and clients that send compressed shifted
-// gradients.
+// SoteriaFL (Li, Zhao, Li, Chi: SoteriaFL: A Unified Framework for Private Federated Learning with
+// Communication Compression, 2022): a server, and clients that send compressed shifted gradients.
+// With stochastic gradients it is SoteriaFL-SGD, with snapshot-corrected ones SoteriaFL-SVRG, and
+// without shifts CDP-SGD (direct compression) or, with nothing compressed, LDP-SGD.
 //
 // clang-format off
 // | paper   | code            | meaning
@@ -15,19 +16,27 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/core/vector_math.hpp"
+#include "svrg_gradients.hpp"
 
 namespace porter {
 namespace {
 
-class SoteriaflSgd final : public Algorithm {
+struct StochasticGradients : GradientEstimator {
+  explicit StochasticGradients(const AlgorithmSetup& setup)
+      : GradientEstimator(setup.problem, setup.gradients, setup.pool) {}
+};
+
+// `Gradients` has estimate(x, round, G) and append_state(state).
+template <class Gradients>
+class Soteriafl final : public Algorithm {
  public:
-  explicit SoteriaflSgd(const AlgorithmSetup& setup)
+  explicit Soteriafl(const AlgorithmSetup& setup)
       : compressor_(setup.compressor),
         pool_(setup.pool),
         seed_(setup.gradients.seed),
         eta_(setup.eta),
         shift_(setup.shift),
-        gradients_(setup.problem, setup.gradients, setup.pool),
+        gradients_(setup),
         x_(repeat_row(setup.start, 1)),
         broadcast_(x_),
         G_(setup.problem.agents, x_.dim()),
@@ -53,7 +62,10 @@ class SoteriaflSgd final : public Algorithm {
   Traffic& traffic() override { return traffic_; }
 
   std::vector<NamedRows> state() override {
-    return {{"x", &x_}, {"broadcast", &broadcast_}, {"S", &S_}, {"s_mean", &s_mean_}};
+    std::vector<NamedRows> state = {
+        {"x", &x_}, {"broadcast", &broadcast_}, {"S", &S_}, {"s_mean", &s_mean_}};
+    gradients_.append_state(state);
+    return state;
   }
 
  private:
@@ -87,7 +99,7 @@ class SoteriaflSgd final : public Algorithm {
   ThreadPool& pool_;
   std::uint64_t seed_;
   double eta_, shift_;
-  GradientEstimator gradients_;
+  Gradients gradients_;
   Rows x_, broadcast_, G_, S_, s_mean_;
   std::vector<Message> messages_;
   Traffic traffic_;
@@ -96,7 +108,11 @@ class SoteriaflSgd final : public Algorithm {
 }  // namespace
 
 std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup) {
-  return std::make_unique<SoteriaflSgd>(setup);
+  return std::make_unique<Soteriafl<StochasticGradients>>(setup);
+}
+
+std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup) {
+  return std::make_unique<Soteriafl<SvrgGradients>>(setup);
 }
 
 }  // namespace porter

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace porter {
+
+/// A walk through all coordinates, k at a time, that everybody knows: a random permutation of all d
+/// is cut into ceil(d / k) blocks, and when it is used up the next one is drawn. Block number
+/// `step` is a function of the seed and the step alone, so nobody can fall out of it.
+class SweepMask {
+ public:
+  SweepMask(std::uint64_t seed, std::size_t dim, std::size_t kept);
+
+  /// The coordinates of gossip step 1, 2, ..., ascending; valid until the next call.
+  std::span<const std::uint32_t> positions(std::uint32_t step);
+
+ private:
+  void draw(std::uint32_t sweep);
+
+  std::uint64_t seed_;
+  std::size_t kept_;
+  std::uint32_t blocks_, drawn_;
+  std::vector<std::uint32_t> permutation_;  // of sweep drawn_, every block ascending
+};
+
+}  // namespace porter

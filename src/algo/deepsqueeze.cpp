@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepSqueeze (Tang et al.: DeepSqueeze: Decentralization Meets Error-Compensated Compression,
+// 2019), row form:
+//
+//   V <- X - eta G + E;   E <- V - C(V);   X <- X - eta G + gamma (W - I)^T C(V)
+//
+// clang-format off
+// | paper   | code      | meaning
+// |---------|-----------|-------------------------------------------------------
+// | x       | X_        | iterates
+// | v       | V_        | what is compressed: the half step and the old error
+// | delta   | E_        | what compression has left out so far
+// | C_w[v]  | messages_ | the compressed model that travels
+// | eta     | gamma_    | consensus step;  the paper's gamma is our eta_
+// clang-format on
+#include <algorithm>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/algo/message.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+class Deepsqueeze final : public Algorithm {
+ public:
+  explicit Deepsqueeze(const AlgorithmSetup& setup)
+      : compressor_(setup.compressor),
+        graph_(setup.network.graph),
+        incoming_(incoming_weights(setup.network)),
+        pool_(setup.pool),
+        seed_(setup.gradients.seed),
+        eta_(setup.eta),
+        gamma_(setup.gamma),
+        gradients_(setup.problem, setup.gradients, setup.pool),
+        X_(repeat_row(setup.start, setup.problem.agents)),
+        V_(X_.agents(), X_.dim()),
+        E_(V_),
+        zero_(X_.dim(), 0.0),
+        messages_(X_.agents()) {}
+
+  void step(std::uint32_t round) override {
+    gradients_.estimate(X_, round, V_);  // G, in the place of V
+    pool_.parallel_for(X_.agents(), [&](std::size_t agent) { send(agent, round); });
+    for (std::size_t agent = 0; agent < messages_.size(); ++agent)
+      traffic_.add(messages_[agent].payload.size(), graph_.degree(agent));
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      for (const auto& [sender, weight] : incoming_[tile.agent])
+        add_decoded(gamma_ * weight, messages_[sender], tile.first, tile.of(X_.row(tile.agent)));
+    });
+  }
+
+  const Rows& iterates() const override { return X_; }
+  Traffic& traffic() override { return traffic_; }
+  std::vector<NamedRows> state() override {
+    std::vector<NamedRows> state = {{"X", &X_}, {"E", &E_}};
+    gradients_.append_state(state);
+    return state;
+  }
+
+ private:
+  void send(std::size_t agent, std::uint32_t round) {
+    const auto x = X_.row(agent), v = V_.row(agent), e = E_.row(agent);
+    axpy(-eta_, v, x);                                              // X <- X - eta G
+    for (std::size_t j = 0; j < v.size(); ++j) v[j] = x[j] + e[j];  // V <- X + E
+    const RngStream rng(seed_, Draw::compress_x, static_cast<std::uint32_t>(agent), round);
+    compress_difference(compressor_, v, zero_, rng, messages_[agent]);
+    std::copy(v.begin(), v.end(), e.begin());
+    add_decoded(-1.0, messages_[agent], e);  // E <- V - C(V)
+  }
+
+  const Compressor& compressor_;
+  const Graph& graph_;
+  std::vector<std::vector<MixingWeight>> incoming_;
+  ThreadPool& pool_;
+  std::uint64_t seed_;
+  double eta_, gamma_;
+  GradientEstimator gradients_;
+  Rows X_, V_, E_;
+  std::vector<double> zero_;
+  std::vector<Message> messages_;
+  Traffic traffic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup) {
+  return std::make_unique<Deepsqueeze>(setup);
+}
+
+}  // namespace porter

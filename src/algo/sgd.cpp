@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SGD without messages; with clipping and noise DP-SGD (Abadi et al.: Deep Learning with
+// Differential Privacy, 2016):
+//
+//   X <- X - eta G
+//
+// One row is DP-SGD on pooled data; a row per agent is what each gets alone.
+#include "porter/algo/algorithm.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+class Sgd final : public Algorithm {
+ public:
+  explicit Sgd(const AlgorithmSetup& setup)
+      : pool_(setup.pool),
+        eta_(setup.eta),
+        gradients_(setup.problem, setup.gradients, setup.pool),
+        X_(repeat_row(setup.start, setup.problem.agents)),
+        G_(X_.agents(), X_.dim()) {}
+
+  void step(std::uint32_t round) override {
+    gradients_.estimate(X_, round, G_);
+    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      axpy(-eta_, tile.of(G_.row(tile.agent)), tile.of(X_.row(tile.agent)));
+    });
+  }
+
+  const Rows& iterates() const override { return X_; }
+  Traffic& traffic() override { return traffic_; }
+  std::vector<NamedRows> state() override {
+    std::vector<NamedRows> state = {{"X", &X_}};
+    gradients_.append_state(state);
+    return state;
+  }
+
+ private:
+  ThreadPool& pool_;
+  double eta_;
+  GradientEstimator gradients_;
+  Rows X_, G_;
+  Traffic traffic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup) {
+  return std::make_unique<Sgd>(setup);
+}
+
+}  // namespace porter

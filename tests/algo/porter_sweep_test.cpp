@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "porter/algo/sweep_mask.hpp"
+#include "porter/core/vector_math.hpp"
+#include "toy_network.hpp"
+
+namespace porter {
+namespace {
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  return std::sqrt(squared_distance(a, b));
+}
+
+// sum_i |x_i - mean|^2
+double disagreement(const Rows& X) {
+  double sum = 0;
+  for (std::size_t i = 0; i < X.agents(); ++i) sum += squared_distance(X.row(i), mean_row(X));
+  return sum;
+}
+
+TEST(SweepMask, EverySweepVisitsEveryCoordinateOnce) {
+  for (const std::size_t dim : {1U, 7U, 40U, 1000U})
+    for (const std::size_t kept : {std::size_t{1}, (dim + 2) / 3, dim}) {
+      SweepMask mask(3, dim, kept);
+      const auto blocks = static_cast<std::uint32_t>((dim + kept - 1) / kept);
+      for (std::uint32_t sweep = 0; sweep < 4; ++sweep) {
+        std::set<std::uint32_t> seen;
+        for (std::uint32_t block = 1; block <= blocks; ++block) {
+          const auto positions = mask.positions(sweep * blocks + block);
+          EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
+          EXPECT_LE(positions.size(), kept);
+          seen.insert(positions.begin(), positions.end());
+        }
+        EXPECT_EQ(seen.size(), dim) << dim << " " << kept << " sweep " << sweep;
+        EXPECT_EQ(*seen.rbegin(), dim - 1);
+      }
+    }
+}
+
+TEST(SweepMask, AStepIsAFunctionOfTheSeedAndTheStep) {
+  SweepMask straight(5, 50, 8), jumping(5, 50, 8), other(6, 50, 8);
+  std::vector<std::vector<std::uint32_t>> steps;
+  bool differs = false;
+  for (std::uint32_t step = 1; step <= 30; ++step) {
+    const auto positions = straight.positions(step);
+    steps.emplace_back(positions.begin(), positions.end());
+    const auto another = other.positions(step);
+    differs |= !std::equal(positions.begin(), positions.end(), another.begin(), another.end());
+  }
+  EXPECT_TRUE(differs);
+  for (const std::uint32_t step : {30U, 1U, 17U, 2U}) {
+    const auto positions = jumping.positions(step);
+    EXPECT_EQ(steps[step - 1], std::vector<std::uint32_t>(positions.begin(), positions.end()));
+  }
+}
+
+ToyNetwork sweep_network() {
+  return {.graph = "erdos-renyi:0.6",
+          .compressor = "random_k:0.3",
+          .algorithm = "porter-sweep",
+          .clip_target = ClipTarget::sample,
+          .noise_stddev = 0.2,
+          .momentum = 0.3,
+          .gossip = 2};
+}
+
+TEST(PorterSweep, TheAverageFollowsAveragedSgdWithMomentum) {
+  const auto toy = sweep_network().build();
+  auto expected = mean_row(toy->algorithm->iterates());
+  // What the estimator of a fresh object cannot know is the low-pass: M = (1 - beta) M + beta G.
+  auto plain = toy->gradients;
+  plain.momentum = 1;
+  GradientEstimator gradients({*toy->model, toy->data, 6}, plain, toy->pool);
+  std::vector<double> mean_M(expected.size(), 0.0);
+  Rows G(6, expected.size());
+  for (std::uint32_t round = 1; round <= 300; ++round) {
+    gradients.estimate(toy->algorithm->iterates(), round, G);
+    toy->algorithm->step(round);
+    scale(0.7, mean_M);
+    axpy(0.3, mean_row(G), mean_M);
+    axpy(-0.1, mean_M, expected);  // eta of the toy
+    ASSERT_LT(*toy->algorithm->tracking_error(), 1e-13) << round;
+    ASSERT_LT(distance(mean_row(toy->algorithm->iterates()), expected), 1e-11) << round;
+  }
+}
+
+// On every block W is applied exactly, so a whole sweep contracts by alpha, up to the rounding of
+// what is sent to float.
+TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
+  auto network = sweep_network();
+  network.eta = 1e-300;
+  network.gossip = 4;  // 7 coordinates, 2 at a time
+  const auto toy = network.build();
+  for (const auto& [name, rows] : toy->algorithm->state())
+    if (name == "X") RngStream(1, Draw::test, 0, 0).fill_normal(rows->values());
+  const double before = disagreement(toy->algorithm->iterates());
+  const auto mean = mean_row(toy->algorithm->iterates());
+  toy->algorithm->step(1);
+  const double after = disagreement(toy->algorithm->iterates());
+  const double alpha = toy->network.mixing.alpha;
+  EXPECT_LE(after, alpha * alpha * before * (1 + 1e-5));
+  EXPECT_GT(after, 0);
+  EXPECT_LT(distance(mean_row(toy->algorithm->iterates()), mean), 1e-14);
+}
+
+}  // namespace
+}  // namespace porter
