@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/comm/replica_digest.hpp"
+
+#include <bit>
+#include <cassert>
+
+namespace porter {
+namespace {
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators;
+// OOPSLA 2014): a bijection of 64 bits in which every output bit depends on every input bit.
+std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+
+std::uint64_t entry(std::uint64_t key, std::size_t index, double value) {
+  return mix(std::bit_cast<std::uint64_t>(value) ^ mix(key + kGolden * (index + 1)));
+}
+
+}  // namespace
+
+ReplicaDigest::ReplicaDigest(std::span<const double> q, std::uint32_t channel)
+    : channel_key_(mix(channel + kGolden)) {
+  recompute(q);
+}
+
+void ReplicaDigest::remove(std::span<const std::uint32_t> indices, std::span<const double> q) {
+  for (const auto j : indices) {
+    assert(j < q.size());
+    sum_ -= entry(channel_key_, j, q[j]);
+  }
+}
+
+void ReplicaDigest::add(std::span<const std::uint32_t> indices, std::span<const double> q) {
+  for (const auto j : indices) {
+    assert(j < q.size());
+    sum_ += entry(channel_key_, j, q[j]);
+  }
+}
+
+void ReplicaDigest::recompute(std::span<const double> q) {
+  sum_ = 0;
+  for (std::size_t j = 0; j < q.size(); ++j) sum_ += entry(channel_key_, j, q[j]);
+}
+
+}  // namespace porter
