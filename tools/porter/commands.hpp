@@ -16,5 +16,6 @@ void add_report_command(CLI::App& app);
 void add_graph_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_privacy_command(CLI::App& app, int& exit_code);
+void add_keys_command(CLI::App& app, int& exit_code);
 
 }  // namespace porter::cli

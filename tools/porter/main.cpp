@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   porter::cli::add_graph_command(app);
   porter::cli::add_data_command(app);
   porter::cli::add_privacy_command(app, exit_code);
+  porter::cli::add_keys_command(app, exit_code);
   refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
