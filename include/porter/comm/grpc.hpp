@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "porter/comm/hosting.hpp"
+#include "porter/comm/keys.hpp"
+#include "porter/comm/transport.hpp"
+
+namespace porter {
+
+/// Where a process of the hosting is found, and the name that its certificate must carry.
+struct Peer {
+  std::string name, address;  ///< "hospital-b", "10.0.0.2:7400"
+};
+
+struct NetworkOptions {
+  Identity identity;
+  std::uint32_t process = 0;  ///< which of the peers this one is
+  std::vector<Peer> peers;    ///< one per process of the hosting
+  std::string listen;         ///< "0.0.0.0:7400"
+  /// What both ends of a link must agree on, e.g. {"graph", hash}. A peer with other facts is
+  /// refused, and told which keys differ.
+  std::map<std::string, std::string> facts;
+  std::size_t max_message = 0;
+  /// How long a peer may be out of reach before collect gives up; zero: not at all.
+  std::chrono::milliseconds peer_wait{60'000};
+  /// The same for a peer that has not been there yet.
+  std::chrono::milliseconds start_wait{60'000};
+  /// A silent connection is tried that often, and given up after as long without an answer.
+  std::chrono::milliseconds keepalive{10'000};
+  /// An agent that restarts from a checkpoint: the last round it has collected.
+  std::uint32_t resume_after = 0;
+  /// Whether neighbours must be able to send again what this process collected since the last
+  /// settle.
+  bool may_restart = false;
+};
+
+/// A transport over TLS in which both ends prove who they are. A connection may break and come
+/// back: what the other end has not got is sent again, byte for byte.
+class NetworkTransport : public Transport {
+ public:
+  /// All rounds up to this one are safe in a checkpoint; the neighbours may forget them. Only for
+  /// processes that may restart; for others, what is collected is safe.
+  virtual void settle(std::uint32_t round) = 0;
+  /// Goes without a word, as a process that is killed: the neighbours wait for its return. For an
+  /// agent that ends in order to be started again.
+  virtual void abandon() = 0;
+};
+
+/// Listens at once, connects in the background. Error{network} if it cannot listen; Error{usage} in
+/// a build without gRPC.
+std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
+                                                         NetworkOptions options);
+
+}  // namespace porter

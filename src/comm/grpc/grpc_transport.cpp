@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "../checks.hpp"
+#include "../mailbox.hpp"
+#include "link.grpc.pb.h"
+#include "porter/comm/frame.hpp"
+#include "porter/comm/grpc.hpp"
+
+namespace porter {
+namespace {
+
+using namespace std::chrono_literals;
+using link::v1::Down;
+using link::v1::Hello;
+using link::v1::Link;
+using link::v1::Up;
+
+constexpr int kEnvelope = 4096;  // room for what is not the frame
+constexpr auto kFirstRetry = 50ms, kLastRetry = 2000ms;
+constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
+
+int milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.count()); }
+
+// The keys whose values differ or that only one side has.
+std::string differing_keys(const std::map<std::string, std::string>& ours,
+                           const google::protobuf::Map<std::string, std::string>& theirs) {
+  std::string keys;
+  const auto add = [&](const std::string& key) { keys += (keys.empty() ? "" : ", ") + key; };
+  for (const auto& [key, value] : ours) {
+    const auto found = theirs.find(key);
+    if (found == theirs.end() || found->second != value) add(key);
+  }
+  for (const auto& [key, value] : theirs)
+    if (!ours.contains(key)) add(key);
+  return keys;
+}
+
+/// The end of the links that come in.
+class Receiver final : public Link::Service {
+ public:
+  Receiver(const NetworkOptions& options, const Hosting& hosting, Mailbox& mailbox)
+      : options_(options), hosting_(hosting), mailbox_(mailbox) {}
+
+  grpc::Status Open(grpc::ServerContext* context,
+                    grpc::ServerReaderWriter<Down, Up>* stream) override {
+    Up first;
+    if (!stream->Read(&first)) return grpc::Status::OK;
+    if (auto status = examine(*context, first); !status.ok()) return status;
+    const auto neighbour = first.hello().process();
+    const auto connection = mailbox_.connected(neighbour);
+    Down down;
+    down.set_wanted_from(mailbox_.wanted_from(neighbour));
+    down.set_settled(mailbox_.settled());
+    grpc::Status status;
+    try {
+      if (stream->Write(down)) read_on(neighbour, connection, *stream);
+    } catch (const Error& error) {
+      mailbox_.give_up(error.kind(), error.what());
+      status = {grpc::StatusCode::INVALID_ARGUMENT, error.what()};
+    }
+    mailbox_.lost(neighbour, connection, "its connection ended");
+    return status;
+  }
+
+ private:
+  // Whether the peer is who it says it is, and takes part in the same run.
+  grpc::Status examine(const grpc::ServerContext& context, const Up& first) const {
+    if (!first.has_hello()) return {grpc::StatusCode::INVALID_ARGUMENT, "a hello expected"};
+    const Hello& hello = first.hello();
+    const auto neighbours = hosting_.neighbours(options_.process);
+    if (!std::ranges::binary_search(neighbours, hello.process()))
+      return {grpc::StatusCode::PERMISSION_DENIED, "no neighbour of " + options_.identity.name};
+    const auto& name = options_.peers[hello.process()].name;
+    const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
+    if (!context.auth_context()->IsPeerAuthenticated() || names.size() != 1 ||
+        names[0] != grpc::string_ref(name))
+      return {grpc::StatusCode::PERMISSION_DENIED, "the certificate is not that of " + name};
+    if (hello.protocol() != kProtocolVersion)
+      return {
+          grpc::StatusCode::FAILED_PRECONDITION,
+          concat("protocol version ", kProtocolVersion, " expected, ", hello.protocol(), " found")};
+    const auto keys = differing_keys(options_.facts, hello.facts());
+    if (!keys.empty())
+      return {grpc::StatusCode::FAILED_PRECONDITION, "another run; these differ: " + keys};
+    return grpc::Status::OK;
+  }
+
+  void read_on(std::uint32_t neighbour, std::uint64_t connection,
+               grpc::ServerReaderWriter<Down, Up>& stream) {
+    Up up;
+    while (stream.Read(&up) && mailbox_.is_current(neighbour, connection)) {
+      Down down;
+      if (up.has_message()) {
+        const auto& message = up.message();
+        const auto bytes = std::as_bytes(std::span(message.frame()));
+        require(bytes.size() <= options_.max_message, ErrorKind::protocol,
+                options_.peers[neighbour].name, " sent ", bytes.size(), " bytes; the limit is ",
+                options_.max_message);
+        mailbox_.deliver(neighbour, message.round(), message.sender(),
+                         Payload(bytes.begin(), bytes.end()));
+      } else if (up.body_case() == Up::kGaveUp) {
+        mailbox_.give_up(ErrorKind::network, up.gave_up());
+        down.set_heard_over(true);
+      } else if (up.body_case() == Up::kFinished) {
+        mailbox_.finished(neighbour);
+        down.set_heard_finish(true);
+      }
+      down.set_settled(mailbox_.settled());
+      if (!stream.Write(down)) return;
+    }
+  }
+
+  const NetworkOptions& options_;
+  const Hosting& hosting_;
+  Mailbox& mailbox_;
+};
+
+/// A link that goes out: connects, sends, and connects again until all is over.
+class Sender {
+ public:
+  Sender(const NetworkOptions& options, Mailbox& mailbox, std::uint32_t neighbour)
+      : options_(options), mailbox_(mailbox), neighbour_(neighbour) {
+    stub_ = Link::NewStub(grpc::CreateCustomChannel(peer().address, credentials(), arguments()));
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Sender() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (context_) context_->TryCancel();
+    }
+    thread_.join();
+  }
+
+ private:
+  const Peer& peer() const { return options_.peers[neighbour_]; }
+
+  std::shared_ptr<grpc::ChannelCredentials> credentials() const {
+    return grpc::SslCredentials({.pem_root_certs = options_.identity.authority_pem,
+                                 .pem_private_key = options_.identity.key_pem,
+                                 .pem_cert_chain = options_.identity.certificate_pem});
+  }
+  grpc::ChannelArguments arguments() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride(peer().name);
+    arguments.SetMaxSendMessageSize(static_cast<int>(options_.max_message) + kEnvelope);
+    arguments.SetMaxReceiveMessageSize(kEnvelope);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options_.keepalive));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options_.keepalive));
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(kFirstRetry));
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(kFirstRetry));
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(kLastRetry));
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    // Links of several transports in one program must not share a connection.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return arguments;
+  }
+
+  void run() {
+    for (auto retry = kFirstRetry; !mailbox_.closed(); retry = std::min(2 * retry, kLastRetry)) {
+      bool welcome = false;
+      const auto status = connect(welcome);
+      if (welcome) retry = kFirstRetry;
+      if (mailbox_.closed()) return;
+      mailbox_.note_failure(neighbour_, status.error_message());
+      if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+          status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
+        mailbox_.give_up(
+            ErrorKind::protocol,
+            concat(peer().name, " refuses ", options_.identity.name, ": ", status.error_message()));
+      mailbox_.pause(retry);
+    }
+  }
+
+  // One connection, from hello to its end.
+  grpc::Status connect(bool& welcome) {
+    grpc::ClientContext context;
+    set_context(&context);
+    const auto stream = stub_->Open(&context);
+    Up hello;
+    hello.mutable_hello()->set_protocol(kProtocolVersion);
+    hello.mutable_hello()->set_process(options_.process);
+    hello.mutable_hello()->mutable_facts()->insert(options_.facts.begin(), options_.facts.end());
+    Down answer;
+    welcome = stream->Write(hello) && stream->Read(&answer);
+    if (welcome) {
+      try {
+        send_all(*stream, answer);
+      } catch (const Error& error) {
+        mailbox_.give_up(error.kind(), error.what());
+      }
+    }
+    const auto status = stream->Finish();
+    set_context(nullptr);
+    return status;
+  }
+
+  void send_all(grpc::ClientReaderWriter<Up, Down>& stream, const Down& answer) {
+    Mailbox::Cursor cursor;
+    mailbox_.begin_sending(neighbour_, answer.wanted_from(), cursor);
+    mailbox_.acknowledged(neighbour_, answer.settled(), false, false);
+    std::thread reader([&] {
+      Down down;
+      while (stream.Read(&down))
+        mailbox_.acknowledged(neighbour_, down.settled(), down.heard_finish(), down.heard_over());
+      mailbox_.break_off(neighbour_, cursor);
+    });
+    while (const auto parcel = mailbox_.next(neighbour_, cursor))
+      if (!stream.Write(to_wire(*parcel))) break;
+    stream.WritesDone();  // the other end answers by closing, which ends the reader
+    reader.join();
+  }
+
+  static Up to_wire(const Mailbox::Parcel& parcel) {
+    Up up;
+    switch (parcel.kind) {
+      case Mailbox::Parcel::Kind::message: {
+        auto& message = *up.mutable_message();
+        message.set_round(parcel.round);
+        message.set_sender(parcel.sender);
+        message.set_frame(parcel.bytes->data(), parcel.bytes->size());
+        break;
+      }
+      case Mailbox::Parcel::Kind::gave_up:
+        up.set_gave_up(parcel.text);
+        break;
+      case Mailbox::Parcel::Kind::finished:
+        up.set_finished(true);
+        break;
+    }
+    return up;
+  }
+
+  // What the destructor may cancel.
+  void set_context(grpc::ClientContext* context) {
+    const std::lock_guard lock(mutex_);
+    context_ = context;
+    if (context_ && mailbox_.closed()) context_->TryCancel();
+  }
+
+  const NetworkOptions& options_;
+  Mailbox& mailbox_;
+  const std::uint32_t neighbour_;
+  std::unique_ptr<Link::Stub> stub_;
+  std::mutex mutex_;
+  grpc::ClientContext* context_ = nullptr;
+  std::thread thread_;
+};
+
+std::vector<std::string> names_of(const std::vector<Peer>& peers) {
+  std::vector<std::string> names;
+  for (const auto& peer : peers) names.push_back(peer.name);
+  return names;
+}
+
+class GrpcTransport final : public NetworkTransport {
+ public:
+  GrpcTransport(const Hosting& hosting, NetworkOptions options)
+      : options_(std::move(options)),
+        hosting_(hosting),
+        mailbox_(hosting_, options_.process, names_of(options_.peers),
+                 {.start_wait = options_.start_wait,
+                  .peer_wait = options_.peer_wait,
+                  .resume_after = options_.resume_after,
+                  .may_restart = options_.may_restart}),
+        receiver_(options_, hosting_, mailbox_) {
+    listen();
+    for (const auto neighbour : hosting_.neighbours(options_.process))
+      senders_.push_back(std::make_unique<Sender>(options_, mailbox_, neighbour));
+  }
+
+  ~GrpcTransport() override {
+    if (!finished_ && !abandoned_) {
+      GrpcTransport::abort(kEndedEarly);
+      mailbox_.wait_for_news_to_spread(kLastWords);
+    }
+    mailbox_.close();
+    senders_.clear();
+    // The neighbours that finish close their links themselves.
+    server_->Shutdown(std::chrono::system_clock::now() + (finished_ ? kLastWords : 0ms));
+    server_->Wait();
+  }
+
+  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+    require_postable(hosting_, options_.process, sender, bytes.size(), options_.max_message);
+    mailbox_.post(round, sender, bytes);
+  }
+  std::span<const Received> collect(std::uint32_t round) override {
+    return mailbox_.collect(round);
+  }
+  void settle(std::uint32_t round) override { mailbox_.settle(round); }
+  void abandon() override { abandoned_ = true; }
+  void finish() override {
+    mailbox_.finish();
+    finished_ = true;
+  }
+  void abort(const std::string& reason) noexcept override {
+    mailbox_.give_up(ErrorKind::network, gave_up_text(hosting_, options_.process, reason));
+  }
+
+ private:
+  void listen() {
+    grpc::SslServerCredentialsOptions tls(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    tls.pem_root_certs = options_.identity.authority_pem;
+    tls.pem_key_cert_pairs = {{options_.identity.key_pem, options_.identity.certificate_pem}};
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(options_.listen, grpc::SslServerCredentials(tls), &port);
+    builder.RegisterService(&receiver_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message) + kEnvelope);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options_.keepalive));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options_.keepalive));
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               milliseconds(options_.keepalive) / 2);
+    server_ = builder.BuildAndStart();
+    require(server_ != nullptr && port != 0, ErrorKind::network, "cannot listen on ",
+            options_.listen, "; is another program using it?");
+  }
+
+  const NetworkOptions options_;
+  const Hosting hosting_;
+  Mailbox mailbox_;
+  Receiver receiver_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<Sender>> senders_;
+  bool finished_ = false, abandoned_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
+                                                         NetworkOptions options) {
+  require(options.peers.size() == hosting.processes() && options.process < hosting.processes(),
+          ErrorKind::usage, "process ", options.process, " with ", options.peers.size(),
+          " peers, but the agents are hosted by ", hosting.processes(), " processes");
+  require(options.peers[options.process].name == options.identity.name, ErrorKind::usage,
+          "this process is ", options.peers[options.process].name, ", but its certificate says ",
+          options.identity.name);
+  require(options.max_message <= (std::size_t{1} << 31) - 1 - kEnvelope, ErrorKind::usage,
+          "gRPC moves messages of less than 2 GiB; ", options.max_message, " bytes are asked for");
+  // The library does not print; what gRPC has to say comes with the status of a call.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  return std::make_unique<GrpcTransport>(hosting, std::move(options));
+}
+
+}  // namespace porter

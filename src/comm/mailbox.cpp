@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mailbox.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace porter {
+namespace {
+
+// A neighbour is at most one round ahead, unless it sends again what a restarted process missed.
+constexpr std::size_t kRoundsAhead = 3;
+
+}  // namespace
+
+Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std::string> names,
+                 Options options)
+    : hosting_(hosting),
+      process_(process),
+      names_(std::move(names)),
+      options_(options),
+      settled_(options.resume_after) {
+  for (const auto neighbour : hosting_.neighbours(process_)) neighbours_.try_emplace(neighbour);
+  for (const auto agent : hosting_.sources(process_)) last_[agent] = options_.resume_after;
+}
+
+std::string Mailbox::describe(std::uint32_t process) const { return names_[process]; }
+
+void Mailbox::post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) {
+  const auto copy = std::make_shared<const Payload>(bytes.begin(), bytes.end());
+  const std::lock_guard lock(mutex_);
+  for (const auto target : hosting_.targets(sender)) {
+    auto& to = neighbours_.at(target);
+    to.outbox.push_back({Parcel::Kind::message, round, sender, copy, std::string()});
+    to.news.notify_all();
+  }
+}
+
+std::span<const Received> Mailbox::collect(std::uint32_t round) {
+  std::unique_lock lock(mutex_);
+  const auto& sources = hosting_.sources(process_);
+  wait_for(lock, [&]() -> std::optional<std::uint32_t> {
+    const auto& messages = inbox_[round];
+    for (const auto agent : sources)
+      if (!messages.contains(agent)) return hosting_.process_of(agent);
+    return std::nullopt;
+  });
+  held_ = std::move(inbox_[round]);
+  inbox_.erase(round);
+  if (!options_.may_restart) settled_ = round;
+  room_.notify_all();
+  received_.clear();
+  for (const auto& [sender, bytes] : held_) received_.push_back({sender, bytes});
+  return received_;
+}
+
+void Mailbox::settle(std::uint32_t round) {
+  const std::lock_guard lock(mutex_);
+  settled_ = std::max(settled_, round);
+}
+
+void Mailbox::finish() {
+  std::unique_lock lock(mutex_);
+  finishing_ = true;
+  wake_all();
+  wait_for(lock, [&]() -> std::optional<std::uint32_t> {
+    // A neighbour that has finished and left has got everything, whether it said so or not.
+    for (const auto& [process, neighbour] : neighbours_)
+      if (!neighbour.finished || (neighbour.present && !neighbour.heard_finish)) return process;
+    return std::nullopt;
+  });
+}
+
+void Mailbox::give_up(ErrorKind kind, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (!over_) over_ = {kind, text};
+  wake_all();
+}
+
+void Mailbox::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  wake_all();
+}
+
+bool Mailbox::closed() {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+bool Mailbox::pause(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, time, [&] { return closed_; });
+}
+
+void Mailbox::wait_for_news_to_spread(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, limit, [&] {
+    return std::ranges::all_of(neighbours_, [](const auto& entry) {
+      const auto& [heard_over, here, was_here] =
+          std::tie(entry.second.heard_over, entry.second.present, entry.second.was_present);
+      return heard_over || (was_here && !here);
+    });
+  });
+}
+
+std::optional<Mailbox::Clock::time_point> Mailbox::deadline(const Neighbour& neighbour) const {
+  if (neighbour.present) return std::nullopt;
+  return neighbour.lost_at + (neighbour.was_present ? options_.peer_wait : options_.start_wait);
+}
+
+void Mailbox::wake_all() {
+  changed_.notify_all();
+  room_.notify_all();
+  for (auto& [process, neighbour] : neighbours_) neighbour.news.notify_all();
+}
+
+void Mailbox::throw_if_over() {
+  if (over_) throw Error(over_->kind, over_->text);
+}
+
+// `missing` names a process that something is missing from, or nobody. Whoever is out of reach for
+// too long ends the run, and the others are told.
+template <class Missing>
+void Mailbox::wait_for(std::unique_lock<std::mutex>& lock, const Missing& missing) {
+  while (true) {
+    throw_if_over();
+    const auto process = missing();
+    if (!process) return;
+    const auto& neighbour = neighbours_.at(*process);
+    const auto end = deadline(neighbour);
+    if (!end) {
+      changed_.wait(lock);
+    } else if (Clock::now() < *end) {
+      changed_.wait_until(lock, *end);
+    } else {
+      const auto waited = std::chrono::duration<double>(Clock::now() - neighbour.lost_at).count();
+      over_ = {ErrorKind::network, concat(describe(*process), " has been out of reach for ",
+                                          static_cast<double>(static_cast<long>(waited * 10)) / 10,
+                                          " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
+      wake_all();
+    }
+  }
+}
+
+void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor) {
+  const std::lock_guard lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  require(round > to.forgotten, ErrorKind::protocol, describe(neighbour), " asks for round ", round,
+          " again; it said before that all up to round ", to.forgotten, " is safe");
+  const auto at = std::ranges::find_if(to.outbox, [&](const auto& p) { return p.round >= round; });
+  cursor = {.next = to.first + static_cast<std::uint64_t>(at - to.outbox.begin())};
+}
+
+std::optional<Mailbox::Parcel> Mailbox::next(std::uint32_t neighbour, Cursor& cursor) {
+  std::unique_lock lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  while (true) {
+    if (cursor.broken || closed_) return std::nullopt;
+    if (over_ && !cursor.said_over) {
+      cursor.said_over = true;
+      return Parcel{Parcel::Kind::gave_up, 0, 0, nullptr, over_->text};
+    }
+    cursor.next = std::max(cursor.next, to.first);
+    if (cursor.next < to.first + to.outbox.size()) return to.outbox[cursor.next++ - to.first];
+    if (finishing_ && !cursor.said_finished) {
+      cursor.said_finished = true;
+      return Parcel{Parcel::Kind::finished, 0, 0, nullptr, std::string()};
+    }
+    to.news.wait(lock);
+  }
+}
+
+void Mailbox::break_off(std::uint32_t neighbour, Cursor& cursor) {
+  const std::lock_guard lock(mutex_);
+  cursor.broken = true;
+  neighbours_.at(neighbour).news.notify_all();
+}
+
+void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled, bool heard_finish,
+                           bool heard_over) {
+  const std::lock_guard lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  while (!to.outbox.empty() && to.outbox.front().round <= settled) {
+    to.forgotten = to.outbox.front().round;
+    to.outbox.pop_front();
+    ++to.first;
+  }
+  to.heard_finish |= heard_finish;
+  to.heard_over |= heard_over;
+  if (heard_finish || heard_over) changed_.notify_all();
+}
+
+std::uint64_t Mailbox::connected(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  auto& from = neighbours_.at(neighbour);
+  from.present = from.was_present = true;
+  from.why.clear();
+  changed_.notify_all();
+  return ++from.connection;
+}
+
+bool Mailbox::is_current(std::uint32_t neighbour, std::uint64_t connection) {
+  const std::lock_guard lock(mutex_);
+  return neighbours_.at(neighbour).connection == connection;
+}
+
+void Mailbox::lost(std::uint32_t neighbour, std::uint64_t connection, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  auto& from = neighbours_.at(neighbour);
+  if (from.connection != connection) return;
+  from.present = false;
+  from.lost_at = Clock::now();
+  from.why = why;
+  changed_.notify_all();
+}
+
+void Mailbox::note_failure(std::uint32_t neighbour, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  neighbours_.at(neighbour).why = why;
+}
+
+std::uint32_t Mailbox::wanted_from(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  auto round = ~std::uint32_t{0};
+  for (const auto& [agent, last] : last_)
+    if (hosting_.process_of(agent) == neighbour) round = std::min(round, last + 1);
+  return round;
+}
+
+void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender,
+                      Payload bytes) {
+  std::unique_lock lock(mutex_);
+  const auto last = last_.find(sender);
+  require(last != last_.end() && hosting_.process_of(sender) == neighbour, ErrorKind::protocol,
+          describe(neighbour), " sent a message of agent ", sender, ", which it does not host");
+  if (round <= last->second) return;  // sent again; it is here already
+  require(last->second == 0 || round == last->second + 1, ErrorKind::protocol, describe(neighbour),
+          " sent round ", round, " of agent ", sender, " after round ", last->second);
+  room_.wait(lock, [&] {
+    return closed_ || over_ || inbox_.size() < kRoundsAhead || inbox_.contains(round);
+  });
+  if (closed_ || over_) return;
+  last->second = round;
+  inbox_[round][sender] = std::move(bytes);
+  changed_.notify_all();
+}
+
+void Mailbox::finished(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  neighbours_.at(neighbour).finished = true;
+  changed_.notify_all();
+}
+
+std::uint32_t Mailbox::settled() {
+  const std::lock_guard lock(mutex_);
+  return settled_;
+}
+
+}  // namespace porter
