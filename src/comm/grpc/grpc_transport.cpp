@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "../checks.hpp"
@@ -20,24 +21,27 @@ using link::v1::Hello;
 using link::v1::Link;
 using link::v1::Up;
 
-constexpr int kEnvelope = 4096;  // room for what is not the frame
+constexpr std::size_t kReason = 1000;  // bytes of what a peer says that may enter a message
+constexpr int kEnvelope = 4096;        // room for what is not the frame
 constexpr auto kFirstRetry = 50ms, kLastRetry = 2000ms;
+constexpr auto kHandshake = 10s;     // for a caller to show its certificate
 constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
 
 int milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.count()); }
 
-// The keys whose values differ or that only one side has.
+// The keys whose values differ or that only one side has, in order.
 std::string differing_keys(const std::map<std::string, std::string>& ours,
                            const google::protobuf::Map<std::string, std::string>& theirs) {
-  std::string keys;
-  const auto add = [&](const std::string& key) { keys += (keys.empty() ? "" : ", ") + key; };
+  std::set<std::string> keys;
   for (const auto& [key, value] : ours) {
     const auto found = theirs.find(key);
-    if (found == theirs.end() || found->second != value) add(key);
+    if (found == theirs.end() || found->second != value) keys.insert(key);
   }
   for (const auto& [key, value] : theirs)
-    if (!ours.contains(key)) add(key);
-  return keys;
+    if (!ours.contains(key)) keys.insert(key);
+  std::string text;
+  for (const auto& key : keys) text += (text.empty() ? "" : ", ") + key;
+  return text.substr(0, kReason);
 }
 
 /// The end of the links that come in.
@@ -104,7 +108,7 @@ class Receiver final : public Link::Service {
         mailbox_.deliver(neighbour, message.round(), message.sender(),
                          Payload(bytes.begin(), bytes.end()));
       } else if (up.body_case() == Up::kGaveUp) {
-        mailbox_.give_up(ErrorKind::network, up.gave_up());
+        mailbox_.give_up(ErrorKind::network, up.gave_up().substr(0, kReason));
         down.set_heard_over(true);
       } else if (up.body_case() == Up::kFinished) {
         mailbox_.finished(neighbour);
@@ -315,6 +319,9 @@ class GrpcTransport final : public NetworkTransport {
     builder.RegisterService(&receiver_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message) + kEnvelope);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // A peer needs one stream; a second one is a peer that has come back.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 2);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(kHandshake));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options_.keepalive));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options_.keepalive));
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
