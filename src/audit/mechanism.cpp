@@ -21,6 +21,34 @@ double contribution(const GradientOptions& options, float feature) {
   return value[0];
 }
 
+// The words of a stream, made in vectors ahead of a sampler that takes a few at a time.
+class BufferedStream {
+ public:
+  explicit BufferedStream(const RngStream& stream) : stream_(stream) {}
+
+  void fill_words(std::span<std::uint32_t> out) {
+    for (auto& word : out) word = next();
+  }
+  /// Uniform on [0, 1), 53 random bits.
+  double uniform() {
+    const std::uint64_t low = next(), high = next();
+    return static_cast<double>((high << 32 | low) >> 11) * 0x1p-53;
+  }
+
+ private:
+  std::uint32_t next() {
+    if (used_ == words_.size()) {
+      stream_.fill_words(words_);
+      used_ = 0;
+    }
+    return words_[used_++];
+  }
+
+  RngStream stream_;
+  std::array<std::uint32_t, 128> words_;
+  std::size_t used_ = words_.size();
+};
+
 std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t runs, bool with,
                                      ThreadPool& pool, const AuditProgress& progress) {
   std::vector<double> scores(runs);
@@ -30,13 +58,15 @@ std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t ru
     auto mechanism = prototype;
     if (!mechanism.secret()) {
       for (std::size_t run = first; run < last; ++run)
-        scores[run] = mechanism.run_score(run_seed(setting.seed, run, with), run % records, with);
+        scores[run] = mechanism.run_score(
+            mechanism.release_run(run_seed(setting.seed, run, with), run % records, with));
       return;
     }
     SamplingStream sampling;
     NoiseStream noise;
     for (std::size_t run = first; run < last; ++run)
-      scores[run] = mechanism.run_score(sampling, noise, run % records, with);
+      scores[run] =
+          mechanism.run_score(mechanism.release_run(sampling, noise, run % records, with));
   });
   return scores;
 }
@@ -44,18 +74,21 @@ std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t ru
 }  // namespace
 
 WorstCaseMechanism::WorstCaseMechanism(const AuditSetting& setting)
-    : worst_(setting), options_(planted_options(setting, 1)), rounds_(setting.rounds) {
+    : worst_(setting),
+      options_(planted_options(setting, 1)),
+      inverse_batch_(1.0 / static_cast<double>(setting.sampler.batch())),
+      normals_(setting.rounds),
+      released_(setting.rounds) {
   for (const bool with : {false, true})
     contribution_[with] = contribution(options_, worst_.canary(with));
   other_ = contribution(options_, worst_.other());
 }
 
 double WorstCaseMechanism::clipped_mean(std::size_t canary, bool with) const {
-  const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
   double sum = 0;
   for (const auto index : batch_) sum += index == canary ? contribution_[with] : other_;
-  if (options_.clip_target == ClipTarget::sample) return mean * sum;
-  return mean * options_.clip.factor(std::abs(sum) * mean) * sum;
+  if (options_.clip_target == ClipTarget::sample) return inverse_batch_ * sum;
+  return inverse_batch_ * options_.clip.factor(std::abs(sum) * inverse_batch_) * sum;
 }
 
 double WorstCaseMechanism::release(std::uint64_t seed, std::uint32_t round, std::size_t canary,
@@ -75,19 +108,26 @@ double WorstCaseMechanism::release(SamplingStream& sampling, NoiseStream& noise,
   return g[0];
 }
 
-double WorstCaseMechanism::run_score(std::uint64_t seed, std::size_t canary, bool with) {
-  double score = 0;
-  for (std::uint32_t round = 1; round <= rounds_; ++round)
-    score += worst_.score(release(seed, round, canary, with));
-  return score;
+std::span<double> WorstCaseMechanism::release_run(std::uint64_t seed, std::size_t canary,
+                                                  bool with) {
+  BufferedStream sampling(RngStream(seed, Draw::batch, 0, 1));
+  NormalNoise(seed, 0, 1).fill(0, normals_);
+  const bool full = options_.sampler.kind() == Sampler::full;  // then all rounds have one mean
+  double mean = 0;
+  for (std::size_t i = 0; i < released_.size(); ++i) {
+    if (i == 0 || !full) {
+      options_.sampler.draw(sampling, batch_);
+      mean = clipped_mean(canary, with);
+    }
+    released_[i] = mean + options_.noise_stddev * static_cast<double>(normals_[i]);
+  }
+  return released_;
 }
 
-double WorstCaseMechanism::run_score(SamplingStream& sampling, NoiseStream& noise,
-                                     std::size_t canary, bool with) {
-  double score = 0;
-  for (std::uint32_t round = 1; round <= rounds_; ++round)
-    score += worst_.score(release(sampling, noise, canary, with));
-  return score;
+std::span<double> WorstCaseMechanism::release_run(SamplingStream& sampling, NoiseStream& noise,
+                                                  std::size_t canary, bool with) {
+  for (double& y : released_) y = release(sampling, noise, canary, with);
+  return released_;
 }
 
 void fill_scores(std::span<double> scores, ThreadPool& pool, const AuditProgress& progress,

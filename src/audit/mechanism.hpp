@@ -10,8 +10,7 @@
 namespace porter {
 
 /// What GradientEstimator releases on the worst case, one agent and one coordinate, without its
-/// matrices: the same draws and the same arithmetic, so the same bits from the same streams.
-/// One object per thread.
+/// matrices: the same sampler, clip and noise. One object per thread.
 class WorstCaseMechanism {
  public:
   explicit WorstCaseMechanism(const AuditSetting& setting);
@@ -19,22 +18,30 @@ class WorstCaseMechanism {
   /// Whether noise and batches come from secret streams.
   bool secret() const { return options_.secure.has_value(); }
 
-  /// Simulated noise.
+  /// One round of simulated noise: the bits of GradientEstimator from the same streams.
   double release(std::uint64_t seed, std::uint32_t round, std::size_t canary, bool with);
   double release(SamplingStream& sampling, NoiseStream& noise, std::size_t canary, bool with);
 
+  /// All rounds of one run. Simulated batches come from one stream for the whole run and simulated
+  /// noise from another, one number after the other instead of the first number of many streams:
+  /// the law of `rounds` releases at a tenth of their cost. Valid until the next call.
+  std::span<double> release_run(std::uint64_t seed, std::size_t canary, bool with);
+  std::span<double> release_run(SamplingStream& sampling, NoiseStream& noise, std::size_t canary,
+                                bool with);
+
   /// The likelihood ratio of all rounds of one run.
-  double run_score(std::uint64_t seed, std::size_t canary, bool with);
-  double run_score(SamplingStream& sampling, NoiseStream& noise, std::size_t canary, bool with);
+  double run_score(std::span<double> released) const { return worst_.run_score(released); }
 
  private:
   double clipped_mean(std::size_t canary, bool with) const;
 
   WorstCase worst_;
   GradientOptions options_;
-  std::uint32_t rounds_;
+  double inverse_batch_;
   double contribution_[2], other_;  // of the canary (without, with) and of any other record
   std::vector<std::uint32_t> batch_;
+  std::vector<float> normals_;
+  std::vector<double> released_;  // of each round
 };
 
 /// Sets scores[i] = score(i) for all i, in slices, telling the progress after each.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 #include "porter/audit/audit.hpp"
 
 namespace porter {
@@ -23,6 +25,9 @@ class WorstCase {
   /// log of  ((1-q) N(0) + q N(shift with)) / ((1-q) N(0) + q N(shift without))  at the released
   /// value, with the sigma of the promise.
   double score(double released) const;
+
+  /// The sum of the scores of all rounds of a run, to rounding; `released` is overwritten.
+  double run_score(std::span<double> released) const;
 
  private:
   std::size_t records_;

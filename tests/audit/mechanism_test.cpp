@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "audit/models.hpp"
 #include "audit/target.hpp"
@@ -65,6 +66,63 @@ TEST(WorstCaseMechanism, SecretStreamsGiveTheSameLaw) {
   EXPECT_NEAR(sum / n, mean, 6 * std::sqrt(variance / n));  // fails once in 5e8
   // y^2 is about 1 or 0.25, so its standard deviation is sqrt(0.24) 0.75 and a little noise.
   EXPECT_NEAR(square / n, variance + mean * mean, 6 * 0.4 / std::sqrt(n));
+}
+
+TEST(WorstCaseMechanism, WholeRunsHaveTheLawOfSingleReleases) {
+  for (const auto sampler :
+       {BatchSampler(Sampler::fixed, 3000, 700), BatchSampler(Sampler::fixed, 10, 4),
+        BatchSampler(Sampler::poisson, 10, 4), BatchSampler(Sampler::full, 10, 10)}) {
+    AuditSetting setting = tight_setting();
+    setting.sampler = sampler;
+    setting.rounds = 1000;
+    WorstCaseMechanism mechanism(setting);
+    // Sums of y, y^2 and y times the y before, for single releases and for whole runs.
+    double sums[2][3] = {};
+    constexpr int runs = 20;
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      std::vector<double> single;
+      for (std::uint32_t round = 1; round <= setting.rounds; ++round)
+        single.push_back(mechanism.release(run, round, 3, true));
+      const auto whole = mechanism.release_run(run, 3, true);
+      ASSERT_EQ(whole.size(), single.size());
+      for (std::size_t i = 1; i < single.size(); ++i) {
+        const std::span<const double> both[] = {single, whole};
+        for (const int j : {0, 1}) {
+          const double y = both[j][i];
+          sums[j][0] += y, sums[j][1] += y * y, sums[j][2] += y * both[j][i - 1];
+        }
+      }
+    }
+    // |y| <= 1.3, nearly always, so no average has a deviation above 1.7 / sqrt(n), and their
+    // difference sqrt(2) of it. Six of those happen once in 5e8.
+    constexpr double n = runs * 999;
+    for (const int j : {0, 1, 2})
+      EXPECT_NEAR(sums[0][j] / n, sums[1][j] / n, 6 * 1.7 * std::sqrt(2 / n))
+          << int(sampler.kind()) << " b=" << sampler.batch() << " moment " << j;
+  }
+}
+
+TEST(WorstCase, ScoreOfARunIsTheSumOfItsRounds) {
+  for (const auto kind : {Sampler::fixed, Sampler::poisson, Sampler::full})
+    for (const auto adjacency : {Adjacency::replace, Adjacency::add_remove})
+      for (const double sigma : {1e-3, 0.05, 3.0})  // a round's score reaches 1e6, 300 and 1
+        for (const std::size_t rounds : {1U, 8U, 1001U}) {
+          AuditSetting setting = tight_setting();
+          setting.sampler = {kind, 50, kind == Sampler::full ? 50U : 1U};
+          setting.adjacency = adjacency;
+          setting.sigma = sigma;
+          const WorstCase worst(setting);
+          RngStream rng(1, Draw::test, 0, 0);
+          std::vector<double> released;
+          double sum = 0, size = 0;
+          for (std::size_t i = 0; i < rounds; ++i) {
+            released.push_back(2 * rng.uniform() - 1 + sigma * rng.normal());
+            sum += worst.score(released.back());
+            size += std::abs(worst.score(released.back()));
+          }
+          EXPECT_NEAR(worst.run_score(released), sum, 1e-14 * (size + double(rounds)))
+              << int(kind) << ' ' << int(adjacency) << " sigma " << sigma << " T " << rounds;
+        }
 }
 
 TEST(MechanismAudit, IsTightForTheGaussianMechanism) {
