@@ -38,9 +38,12 @@ struct Bound {
 };
 Bound chernoff(std::span<const LossPhase> phases, double delta) {
   for (const auto& [loss, steps] : phases) delta -= static_cast<double>(steps) * loss.infinite;
-  const auto at = [&](double t, double log_bound) { return (log_bound - std::log(delta)) / t; };
+  const auto at = [&](double t, double log_bound) {
+    return (log_bound + log_moment_error(phases, t) - std::log(delta)) / t;
+  };
   const double tilt = best_tilt(phases, at);
-  return {tilt, std::max(0.0, at(tilt, log_moment(phases, tilt) + log_largest_weight(tilt)))};
+  const double epsilon = at(tilt, log_moment(phases, tilt) + log_largest_weight(tilt));
+  return {tilt, std::max(0.0, epsilon + loss_error(phases))};
 }
 
 // Where rare large losses decide, the best tilt of the bound may look past the answer or need a
@@ -65,7 +68,7 @@ double total_variation(std::span<const LossPhase> phases) {
     double one = loss.infinite;
     for (const auto& [k, mass] : loss.nodes)
       if (k > 0) one -= mass * std::expm1(-loss.step * static_cast<double>(k));
-    sum += static_cast<double>(steps) * one;
+    sum += static_cast<double>(steps) * (one * (1 + loss.curve_error) + loss.loss_error());
   }
   return sum;
 }
@@ -95,9 +98,10 @@ std::optional<Found> find_epsilon(const TiltedSum& sum, double delta) {
       if (j == top) return std::nullopt;  // the window ends too low
       const double part = (here - 1) / (here - above);
       const double above_e = std::log1p(part * std::expm1(sum.step));
-      return Found{std::max(0.0, e + std::min(sum.step, above_e)), bound_over_allowed(0, e)};
+      return Found{std::max(0.0, e + std::min(sum.step, above_e) + sum.loss_error),
+                   bound_over_allowed(0, e)};
     }
-    if (e <= 0) return Found{0, 0};
+    if (e <= -sum.loss_error) return Found{0, 0};
     if (j == 0) return std::nullopt;  // the window begins too high
     above = here;
     d = decay * (d + outer * b);
@@ -144,6 +148,7 @@ std::optional<double> composed_delta(std::span<const LossPhase> phases, double e
       best_tilt(phases, [&](double t, double log_bound) { return log_bound - t * epsilon; });
   const auto sum = tilted_sum(phases, best, kMaxGridPoints);
   if (!sum) return std::nullopt;
+  epsilon -= sum->loss_error;
   const double below = std::floor(epsilon / sum->step);
   const auto k = static_cast<std::int64_t>(below);
   const double part = std::expm1(epsilon - below * sum->step) / std::expm1(sum->step);

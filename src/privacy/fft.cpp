@@ -34,6 +34,9 @@ std::vector<double> RealFft::inverse(const std::vector<std::complex<double>>& sp
 }
 
 double RealFft::relative_error() const {
+  // A stage of radix 2, 4, 3 or 5 costs at most 7.9, 8.9, 16.5 or 26.4 units, so 11.4 for each
+  // factor of 2 in the length; the step from complex to real costs 17, and a factor of sqrt(2) in
+  // single coefficients.
   constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
   return 16 * kUnit * (std::log2(static_cast<double>(length_)) + 1);
 }

@@ -19,10 +19,9 @@ class RealFft {
   /// The inverse, divided by the length.
   std::vector<double> inverse(const std::vector<std::complex<double>>& spectrum) const;
 
-  /// A bound on the relative rounding error of either transform: in the 2-norm, and for forward()
-  /// also for each coefficient relative to the 1-norm of the values. Higham, Accuracy and
-  /// Stability of Numerical Algorithms, Theorem 24.2 has log2(n) (about 7 units of rounding);
-  /// radices other than 2 and the step from complex to real are covered by taking 16.
+  /// A bound on the relative rounding error of either transform: in the 2-norm over all
+  /// frequencies, and for forward() also of each coefficient relative to the 1-norm of the values.
+  /// docs/privacy.md, "Rounding", derives it.
   double relative_error() const;
 
   /// The smallest length >= wanted whose only factors are 2 (at least twice), 3 and 5.

@@ -17,6 +17,12 @@ struct StepLoss {
   double step = 0;          ///< h
   std::vector<Node> nodes;  ///< k ascending
   double infinite = 0;
+
+  /// What rounding did to the hockey-stick curve of these masses: the truth is at most
+  ///   delta(e) <= (1 + curve_error) (the curve at e - loss_error),   for every e.
+  double curve_error = 0;
+  /// A few units of rounding of the largest loss: nodes lie at k h after rounding.
+  double loss_error() const;
 };
 
 /// How a step is discretised. Cells are h wide near 0 and about |loss| / cells_per_octave far
@@ -51,6 +57,7 @@ class LossGrid {
   };
   void add_cell(std::int64_t k0, std::int64_t k1);
   void merge_cells();
+  StepLoss finished(StepLoss loss) const;
 
   LossPair pair_;
   double step_;

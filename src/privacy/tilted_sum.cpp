@@ -14,9 +14,7 @@ namespace {
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
-// The masses of a single step come from differences of erfc over cells that hold at least some
-// 1e-3 of what is near: good to about 1e-13 relative.
-constexpr double kMassError = 1e-13;
+constexpr double kBoundRounding = 1 + 1e-6;
 
 // Coefficients below exp(-80) are taken as zero; with their own error they are below exp(-70).
 constexpr double kLogNegligible = -80, kNegligible = 4e-31;
@@ -79,13 +77,16 @@ struct Spectrum {
   double error = 0;  // in the 2-norm, over all `length` frequencies
 };
 
-// prod_i phi_i^T_i and what rounding did to it. Each phi is off by at most e = relative_error in
-// absolute value (the masses sum to 1), so with m = max(|phi|, e) the product is off by at most
-// prod m_i^T_i expm1(sum T_i (2 e / m_i + 8 units)); the units are those of log, atan2 and exp.
+// prod_i phi_i^T_i and what rounding did to it (docs/privacy.md, "Rounding"). Each phi is off by at
+// most e = relative_error (the masses sum to 1), so with m = max(|phi|, e) the product is off by at
+// most prod m_i^T_i expm1(sum T_i 2 e / m_i). Where |phi| >= e, one e / m is enough for that; the
+// other, at least 48 units times 1 + |log m|, covers log, atan2 and exp. Adding up the phases of
+// several events costs 4 units for each.
 Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const RealFft& fft,
                         std::size_t length) {
   const std::size_t count = length / 2 + 1;
   const double e = fft.relative_error();
+  const double units = 8 + 4 * static_cast<double>(phases.size());
   std::vector<double> log_size(count), log_bound(count), phase(count), growth(count);
   for (const auto& [loss, steps] : phases) {
     const auto phi = fft.forward(tilted_step(loss, tilt, length));
@@ -93,7 +94,7 @@ Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const Re
     for (std::size_t f = 0; f < count; ++f) {
       const double size = std::sqrt(std::norm(phi[f])), bound = std::max(size, e);
       log_bound[f] += times * std::log(bound);
-      growth[f] += times * (2 * e / bound + 8 * kUnit);
+      growth[f] += times * (2 * e / bound + units * kUnit);
       if (log_bound[f] < kLogNegligible) continue;
       log_size[f] += times * std::log(size);
       phase[f] += times * std::arg(phi[f]);
@@ -136,6 +137,23 @@ double log_moment(std::span<const LossPhase> phases, double t) {
   return sum;
 }
 
+double log_moment_error(std::span<const LossPhase> phases, double t) {
+  double sum = 0;
+  for (const auto& [loss, steps] : phases) {
+    const auto nodes = static_cast<double>(loss.nodes.size());
+    const auto farthest = std::max(std::abs(loss.nodes.front().k), std::abs(loss.nodes.back().k));
+    const double exponent = std::abs(t) * loss.step * static_cast<double>(farthest);
+    sum += static_cast<double>(steps) * (loss.curve_error + (4 * nodes + 8 * exponent) * kUnit);
+  }
+  return sum;
+}
+
+double loss_error(std::span<const LossPhase> phases) {
+  double sum = 0;
+  for (const auto& [loss, steps] : phases) sum += static_cast<double>(steps) * loss.loss_error();
+  return sum;
+}
+
 double log_largest_weight(double t) {
   return t == 0 ? 0 : t * std::log(t) - (1 + t) * std::log1p(t);
 }
@@ -161,15 +179,20 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
         std::max(0.0, circle[wrapped(sum.first + static_cast<std::int64_t>(j), length)]);
 
   // Parseval: the inverse divides 2-norms by sqrt(length). Cauchy-Schwarz: so much of it counts.
-  sum.error = weight_norm(tilt, sum.step, length) * spectrum.error /
-                  std::sqrt(static_cast<double>(length)) +
-              kOutside * std::exp(log_largest_weight(tilt));
-  double steps = 0;
-  for (const auto& phase : phases) {
-    steps += static_cast<double>(phase.steps);
+  // These bounds are themselves rounded, in sums of at most 2^20 terms.
+  sum.error = kBoundRounding * (weight_norm(tilt, sum.step, length) * spectrum.error /
+                                    std::sqrt(static_cast<double>(length)) +
+                                kOutside * std::exp(log_largest_weight(tilt)));
+  for (const auto& phase : phases)
     sum.infinite += static_cast<double>(phase.steps) * phase.loss.infinite;
-  }
-  sum.slack = std::expm1(steps * kMassError) + static_cast<double>(length) * 4 * kUnit;
+  // Adding up the masses multiplies each by at most `length` factors that are rounded, 8 units
+  // each, and by exponentials of numbers up to `exponent` (750: more underflows).
+  const double reach = std::max(std::abs(low), std::abs(high)) + 2 * sum.step;
+  const double exponent = std::abs(sum.log_scale) + tilt * reach + 2 * 750;
+  sum.slack = std::expm1(log_moment_error(phases, tilt)) +
+              8 * kUnit * (static_cast<double>(length) + exponent);
+  sum.infinite *= 1 + sum.slack;
+  sum.loss_error = loss_error(phases);
   return sum;
 }
 

@@ -13,6 +13,14 @@ namespace porter {
 /// K(t) = sum_i T_i log E[exp(t L_i); L_i finite].
 double log_moment(std::span<const LossPhase> phases, double t);
 
+/// How far rounding may have put it off: that of the masses (StepLoss::curve_error), of sums of as
+/// many terms as there are nodes, and of exponentials of t times the largest loss.
+double log_moment_error(std::span<const LossPhase> phases, double t);
+
+/// The steps' StepLoss::loss_error together. Covers the rounding of epsilon, which is below the sum
+/// of the largest losses, too.
+double loss_error(std::span<const LossPhase> phases);
+
 /// log of the largest (1 - exp(-x)) exp(-t x), x >= 0: the gain of the hockey stick over Chernoff's
 /// bound (Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, 2020, Prop.
 /// 12).
@@ -40,8 +48,9 @@ struct TiltedSum {
   /// For every e:  delta(e) <= (1 + slack) exp(K(t) - t e) (sum_{s > e} r(s) w(s - e) + error)
   ///                           + infinite,   w(x) = exp(-t x) (1 - exp(-x)).
   double error = 0;
-  double slack = 0;     ///< rounding of the masses of single steps, compounded
-  double infinite = 0;  ///< mass at infinite loss
+  double slack = 0;       ///< rounding of the masses of single steps, compounded, and of this sum
+  double infinite = 0;    ///< mass at infinite loss
+  double loss_error = 0;  ///< the above bounds delta(e + loss_error)
 };
 
 /// Nothing when the window needs more than `most_points`.

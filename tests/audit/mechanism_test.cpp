@@ -141,14 +141,13 @@ TEST(MechanismAudit, StaysBelowTheCertifiedEpsilonForEverySampler) {
         setting.sampler = {kind, 50, kind == Sampler::full ? 50 : batch};
         setting.adjacency = adjacency;
         setting.sigma = 1.0 / static_cast<double>(setting.sampler.batch());
-        // What 10000 runs show at b = 5 is between 0 and a third of the limit; this seed shows more
-        // than most, so that the second claim below can fail.
-        setting.seed = 3;
-        const auto check = mechanism_check(setting, 10'000);
+        const auto check = mechanism_check(setting, 50'000);
         SCOPED_TRACE(concat(int(kind), " ", int(adjacency), " b=", batch, ": ", check.measured,
                             " of ", check.limit));
         EXPECT_FALSE(check.caught);
-        EXPECT_GT(check.measured, 0.2 * check.limit);
+        // Twelve seeds of each of these settings showed at least 0.23 of the limit with 20000 runs
+        // and 0.42 with 100000.
+        EXPECT_GT(check.measured, 0.25 * check.limit);
       }
 }
 
