@@ -75,8 +75,8 @@ Real largest_shortfall(const StepLoss& loss, const Curve& exact) {
 
 TEST(LossGrid, CurveFallsShortOfTheTruthByAThirdOfTheAllowanceAtMost) {
   for (const double q : {1.0 / 6000, 1.0 / 3256, 1e-2, 0.3, 0.99, 1.0})
-    for (const double mu : {2e-5, 2e-4, 2e-3, 0.02, 0.3, 1.0, 3.0, 7.8, 20.0})
-      for (const double cells : {12.0, 24.0, 200.0, 3000.0})
+    for (const double mu : {2e-5, 2e-3, 0.02, 0.3, 1.0, 3.0, 7.8, 20.0})
+      for (const double cells : {12.0, 200.0, 3000.0})
         for (const double tail : {1e-10, 1e-16}) {
           SCOPED_TRACE(testing::Message()
                        << "q " << q << " mu " << mu << " cells " << cells << " tail " << tail);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -19,6 +20,8 @@ struct Options {
 void run(const Options& options) {
   const auto& mechanism = options.mechanism;
   const double epsilon = options.epsilon;
+  require(epsilon >= 0 && std::isfinite(epsilon), ErrorKind::usage,
+          "--epsilon: expected a finite number >= 0, found ", epsilon);
   if (const auto refused = mechanism.refused())
     fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
          ". Without amplification: delta = ",

@@ -138,8 +138,8 @@ std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
     event.steps = (event.steps + pass - 1) / pass;
   }
   return Refused{event, fmt::format("shuffled passes have no certified amplification; a record is "
-                                    "used in {} rounds",
-                                    event.steps)};
+                                    "used in {} round{}",
+                                    event.steps, event.steps == 1 ? "" : "s")};
 }
 
 nlohmann::ordered_json MechanismOptions::to_json() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -22,6 +23,8 @@ double calibrated(const Options& options, const PrivacyEvent& event) {
 
 void run(Options options) {
   auto& mechanism = options.mechanism;
+  require(options.epsilon > 0 && std::isfinite(options.epsilon), ErrorKind::usage,
+          "--epsilon: expected a positive number, found ", options.epsilon);
   const double delta = options.delta.delta;
   const auto warnings = options.check([&](const PrivacyEvent& unamplified) {
     return fmt::format("sigma = {} for epsilon = {:g}",

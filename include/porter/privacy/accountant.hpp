@@ -65,7 +65,7 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
 
 /// The certified epsilon of one event after any number of steps up to event.steps, at a fraction of
 /// the cost of epsilon(): the loss of a single step is discretised once, on the coarsest grid that
-/// costs at most 0.5 %, each value then takes one short transform, and counts of more than 64 steps
+/// costs at most 0.5 % after event.steps, each value then takes one short transform, and counts of more than 64 steps
 /// are rounded up by at most 3 %. Epsilon grows with the steps, so such a value holds. May be
 /// shared by threads.
 class EpsilonCurve {
@@ -75,7 +75,8 @@ class EpsilonCurve {
   EpsilonCurve(EpsilonCurve&&) noexcept;
   EpsilonCurve& operator=(EpsilonCurve&&) noexcept;
 
-  /// Never below the truth; after event.steps what epsilon() gives.
+  /// Never below the truth; after event.steps what epsilon() gives. The grid that suits the end is
+  /// coarse for few steps: up to 20 % above epsilon() below ten of them, mostly within 4 % later.
   double upper(std::uint64_t steps) const;
   /// What epsilon() gives.
   double exact(std::uint64_t steps) const;
