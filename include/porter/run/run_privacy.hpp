@@ -32,8 +32,8 @@ class RunPrivacy {
 
   /// What so many releases have cost, certified; nothing where nothing can be certified (no noise,
   /// or no clipping of each sample). Before the last round it comes from the coarser grid of
-  /// EpsilonCurve: up to 20 % above interval().upper in the first ten rounds, mostly within 4 %
-  /// later. Simulated noise is accounted as if it were secret.
+  /// EpsilonCurve: mostly within 4 % above interval().upper, up to 20 % in the first ten rounds,
+  /// and more where epsilon has just left 0. Simulated noise is accounted as if it were secret.
   std::optional<double> epsilon(std::uint64_t releases) const;
   /// Both bounds after so many releases; computed once.
   std::optional<EpsilonInterval> interval(std::uint64_t releases) const;
