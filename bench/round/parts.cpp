@@ -55,22 +55,23 @@ constexpr double kValue = sizeof(double), kEntry = sizeof(float) + sizeof(std::u
 constexpr double kStreamed = 7;  // reads U, gap_v, X, gap_x; writes U, V, X
 
 // Reads S and Q, writes Q and the message, at the entries that travel.
-double compress_bytes(const Setting& setting) {
+double compress_bytes(const Setting& setting, double value) {
   const auto entries = static_cast<double>(kMatrices * setting.agents() * setting.kept());
-  return entries * (3 * kValue + kEntry);
+  return entries * (3 * value + kEntry);
 }
 
 // Every agent adds its own message and one from each neighbour to its gap.
-double mix_bytes(const Setting& setting) {
+double mix_bytes(const Setting& setting, double value) {
   const std::size_t messages = setting.agents() + 2 * setting.network().graph.edges().size();
-  return static_cast<double>(kMatrices * messages * setting.kept()) * (2 * kValue + kEntry);
+  return static_cast<double>(kMatrices * messages * setting.kept()) * (2 * value + kEntry);
 }
 
 }  // namespace
 
 double round_bytes(const Setting& setting) {
   const auto nd = static_cast<double>(setting.agents() * setting.dim());
-  return kStreamed * kValue * nd + compress_bytes(setting) + mix_bytes(setting);
+  const double value = setting.config().run.precision == "float" ? sizeof(float) : sizeof(double);
+  return kStreamed * value * nd + compress_bytes(setting, value) + mix_bytes(setting, value);
 }
 
 Parts::Parts(Setting& setting)
@@ -100,8 +101,8 @@ std::vector<Part> Parts::list() const {
   const auto samples = static_cast<double>(setting_.agents() * setting_.batch());
   return {{"gradient", 2 * kValue * nd + samples * row_bytes},
           {"noise", kValue * nd},
-          {"compress", compress_bytes(setting_)},
-          {"mix", mix_bytes(setting_)},
+          {"compress", compress_bytes(setting_, kValue)},
+          {"mix", mix_bytes(setting_, kValue)},
           {"update", 8 * kValue * nd},
           {"stream", kStreamed * kValue * nd},
           {"stream_1", kStreamed * kValue * nd},
@@ -115,9 +116,7 @@ void Parts::run(const std::string& name, std::uint32_t round) {
   if (name == "noise")
     return for_each_tile(pool, n, d, [&](const Tile& tile) { noise(tile, round); });
   if (name == "compress")
-    return pool.parallel_for(n, [&](std::size_t i) {
-      gossip_.publish(i, {V_.row(i), X_.row(i)});
-    });
+    return pool.parallel_for(n, [&](std::size_t i) { gossip_.publish(i, {V_.row(i), X_.row(i)}); });
   if (name == "mix") return for_each_tile(pool, n, d, [&](const Tile& tile) { mix(tile); });
   if (name == "update")
     return for_each_tile(pool, n, d, [&](const Tile& tile) { pass(update_row, tile); });

@@ -18,12 +18,12 @@ struct Part {
 };
 
 /// The least a round must read and write: reads U, gap_v, X, gap_x and writes U, V, X (7 n d
-/// doubles), and the entries that travel.
+/// values of its precision), and the entries that travel.
 double round_bytes(const Setting& setting);
 
-/// The parts of a PORTER round on a setting, each callable alone, and the two limits that rounds
-/// are held against: the noise kernel that writes nowhere, and a pass that streams the state and
-/// computes next to nothing.
+/// The parts of a PORTER round in double on a setting, each callable alone, and the two limits that
+/// rounds are held against: the noise kernel that writes nowhere, and a pass that streams the state
+/// and computes next to nothing.
 ///
 ///   gradient   G = the clipped mean of the batch
 ///   noise      n d normals of the simulated noise, into a buffer of a few KB

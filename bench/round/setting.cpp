@@ -49,6 +49,7 @@ AlgorithmSetup Setting::algorithm() {
           .start = std::move(start),
           .eta = config_.algorithm.step,
           .gamma = config_.algorithm.consensus,
+          .precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide,
           .gradients = gradients()};
 }
 

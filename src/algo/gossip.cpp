@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/algo/gossip.hpp"
 
+#include <array>
 #include <string>
 
 #include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
 
 namespace porter {
+namespace {
+
+constexpr std::uint32_t kRebuildPeriod = 64;
+
+}  // namespace
 
 std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) {
   std::vector<std::vector<MixingWeight>> incoming;
@@ -20,8 +27,9 @@ std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) 
   return incoming;
 }
 
-Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
-               std::vector<Channel> channels)
+template <class Real>
+BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& compressor,
+                               std::vector<Channel> channels)
     : compressor_(compressor),
       seed_(setup.gradients.seed),
       mask_(setup.mask),
@@ -31,17 +39,23 @@ Gossip::Gossip(const AlgorithmSetup& setup, const Compressor& compressor,
   if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim, compressor.kept(dim).value());
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
-    Rows Q = channel.start.empty() ? Rows(agents, dim) : repeat_row(channel.start, agents);
-    lines_.push_back({channel.use, std::move(Q), Rows(agents, dim), std::vector<Message>(agents)});
+    BasicRows<Real> gap(agents, dim);
+    auto Q = channel.start.empty() ? BasicRows<Real>(agents, dim)
+                                   : repeat_row<Real>(channel.start, agents);
+    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents)});
   }
 }
 
-void Gossip::start(std::uint32_t step) {
+template <class Real>
+void BasicGossip<Real>::start(std::uint32_t step) {
   step_ = step;
+  rebuild_ = sizeof(Real) < sizeof(double) && step % kRebuildPeriod == 0;
   if (sweep_) positions_ = sweep_->positions(step);
 }
 
-void Gossip::publish(std::size_t agent, std::initializer_list<std::span<const double>> states) {
+template <class Real>
+void BasicGossip<Real>::publish(std::size_t agent,
+                                std::initializer_list<std::span<const Real>> states) {
   const auto* state = states.begin();
   for (auto& line : lines_) {
     const auto Q = line.Q.row(agent);
@@ -58,25 +72,50 @@ void Gossip::publish(std::size_t agent, std::initializer_list<std::span<const do
   }
 }
 
-void Gossip::collect() {
+template <class Real>
+void BasicGossip<Real>::collect() {
   for (const auto& line : lines_)
     for (std::size_t agent = 0; agent < degrees_.size(); ++agent)
       traffic_.add(line.messages[agent].payload.size(), degrees_[agent]);
 }
 
-std::span<const double> Gossip::gap(std::size_t channel, const Tile& tile) {
+template <class Real>
+std::span<const Real> BasicGossip<Real>::gap(std::size_t channel, const Tile& tile) {
   auto& line = lines_[channel];
   const auto gap = tile.of(line.gap.row(tile.agent));
+  if (rebuild_) {
+    rebuild(line.Q, tile, gap);
+    return gap;
+  }
   for (const auto& [sender, weight] : incoming_[tile.agent])
     add_decoded(weight, line.messages[sender], tile.first, gap);
   return gap;
 }
 
-void Gossip::append_state(std::vector<NamedRows>& state) {
+template <class Real>
+void BasicGossip<Real>::prefetch(const Tile& tile) {
+  for (auto& line : lines_) porter::prefetch(tile.of(line.gap.row(tile.agent)));
+}
+
+template <class Real>
+void BasicGossip<Real>::rebuild(const BasicRows<Real>& Q, const Tile& tile,
+                                std::span<Real> gap) const {
+  std::array<double, kTileSize> sums{};
+  const auto sum = std::span(sums).first(tile.size);
+  for (const auto& [sender, weight] : incoming_[tile.agent])
+    axpy(weight, tile.of(Q.row(sender)), sum);
+  scaled_copy(1.0, sum, gap);
+}
+
+template <class Real>
+void BasicGossip<Real>::append_state(std::vector<NamedRows>& state) {
   for (std::size_t c = 0; c < lines_.size(); ++c) {
     state.push_back({concat("Q", c), &lines_[c].Q});
     state.push_back({concat("gap", c), &lines_[c].gap});
   }
 }
+
+template class BasicGossip<double>;
+template class BasicGossip<float>;
 
 }  // namespace porter

@@ -18,7 +18,7 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
       options_(options),
       pool_(pool),
       factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
-      desks_(problem.agents) {
+      scales_(problem.agents, 1.0) {
   if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
   if (!options_.secure) return;
   for (std::size_t agent = 0; agent < problem.agents; ++agent) {
@@ -37,25 +37,40 @@ void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
-  desks_[agent].scale = clipped_mean(agent, x, round, g);
+  prepare_at(*desks_.take(), agent, x, round, g);
+}
+
+void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
+                                std::span<float> g) {
+  const auto desk = desks_.take();
+  desk->x.resize(x.size());
+  desk->g.resize(x.size());
+  widen(x, desk->x);
+  prepare_at(*desk, agent, desk->x, round, desk->g);
+  scaled_copy(std::exchange(scales_[agent], 1.0), desk->g, g);
+}
+
+void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<const double> x,
+                                   std::uint32_t round, std::span<double> g) {
+  scales_[agent] = clipped_mean(desk, agent, x, round, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
-  scale(std::exchange(desks_[agent].scale, 1.0), g);
+  scale(std::exchange(scales_[agent], 1.0), g);
   options_.secure->release(g, secret_noise_[agent]);
 }
 
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
-  auto& desk = desks_[agent];
-  draw_batch(agent, round, desk.batch);
-  desk.term.resize(g.size());
-  desk.scale = 1.0 / static_cast<double>(options_.sampler.batch());
+  const auto desk = desks_.take();
+  draw_batch(agent, round, desk->batch);
+  desk->term.resize(g.size());
   std::fill(g.begin(), g.end(), 0.0);
-  for (const auto index : desk.batch) {
-    term(problem_.sample(agent, index), desk.term);
-    axpy(1.0, desk.term, g);
+  for (const auto index : desk->batch) {
+    term(problem_.sample(agent, index), desk->term);
+    axpy(1.0, desk->term, g);
   }
-  scale(std::exchange(desk.scale, 1.0), g);
+  scale(1.0 / static_cast<double>(options_.sampler.batch()), g);
+  scales_[agent] = 1;
 }
 
 void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) {
@@ -72,12 +87,19 @@ void GradientEstimator::append_state(std::vector<NamedRows>& state) {
 
 void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
                                   std::span<double> g) const {
-  if (options_.secure || options_.noise_stddev == 0) return scale(desks_[tile.agent].scale, g);
-  std::array<float, kTileSize> noise;
-  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round)
-      .fill(tile.first, std::span(noise).first(g.size()));
-  scale_and_add(desks_[tile.agent].scale, options_.noise_stddev, std::span(noise).first(g.size()),
-                g);
+  if (options_.secure || options_.noise_stddev == 0) return scale(scales_[tile.agent], g);
+  std::array<float, kTileSize> buffer;
+  const auto noise = std::span(buffer).first(g.size());
+  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
+  scale_and_add(scales_[tile.agent], options_.noise_stddev, noise, g);
+}
+
+void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<float> g) const {
+  if (options_.secure || options_.noise_stddev == 0) return;
+  std::array<float, kTileSize> buffer;
+  const auto noise = std::span(buffer).first(g.size());
+  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
+  axpy(static_cast<float>(options_.noise_stddev), noise, g);
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {
@@ -94,9 +116,8 @@ void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
 }
 
 // g becomes the mean up to the factor that is returned.
-double GradientEstimator::clipped_mean(std::size_t agent, std::span<const double> x,
+double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
                                        std::uint32_t round, std::span<double> g) {
-  auto& desk = desks_[agent];
   draw_batch(agent, round, desk.batch);
   const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
   const bool clips = options_.clip.kind != Clip::Kind::none;

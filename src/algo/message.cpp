@@ -4,31 +4,51 @@
 #include <cassert>
 
 namespace porter {
+namespace {
 
-void compress_difference(const Compressor& compressor, std::span<const double> a,
-                         std::span<const double> b, RngStream rng, Message& message) {
-  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
-}
-
-void add_decoded(double weight, const Message& message, std::span<double> out) {
-  const auto& decoded = message.decoded;
-  if (decoded.dense) return add_decoded(weight, message, 0, out);
-  const auto* value = decoded.values.data();
-  for (const auto i : decoded.indices) out[i] += weight * double{*value++};
-}
-
-void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out) {
-  const auto& decoded = message.decoded;
+template <class Real>
+void add_part(double weight, const Decoded& decoded, std::size_t first, std::span<Real> out) {
+  const auto add = [weight = static_cast<Real>(weight)](float value, Real& to) {
+    to += weight * Real{value};
+  };
   if (decoded.dense) {
     const auto* values = decoded.values.data() + first;
-    for (std::size_t j = 0; j < out.size(); ++j) out[j] += weight * double{values[j]};
+    for (std::size_t j = 0; j < out.size(); ++j) add(values[j], out[j]);
     return;
   }
   assert(first % kTileSize == 0);
   const auto tiles = (out.size() + kTileSize - 1) / kTileSize;
   const std::size_t end = decoded.tile_starts[first / kTileSize + tiles];
   for (std::size_t i = decoded.tile_starts[first / kTileSize]; i < end; ++i)
-    out[decoded.indices[i] - first] += weight * double{decoded.values[i]};
+    add(decoded.values[i], out[decoded.indices[i] - first]);
+}
+
+}  // namespace
+
+void compress_difference(const Compressor& compressor, std::span<const double> a,
+                         std::span<const double> b, RngStream rng, Message& message) {
+  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
+}
+
+void compress_difference(const Compressor& compressor, std::span<const float> a,
+                         std::span<const float> b, RngStream rng, Message& message) {
+  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
+}
+
+void add_decoded(double weight, const Message& message, std::span<double> out) {
+  add_part(weight, message.decoded, 0, out);
+}
+
+void add_decoded(double weight, const Message& message, std::span<float> out) {
+  add_part(weight, message.decoded, 0, out);
+}
+
+void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out) {
+  add_part(weight, message.decoded, first, out);
+}
+
+void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out) {
+  add_part(weight, message.decoded, first, out);
 }
 
 }  // namespace porter

@@ -18,9 +18,11 @@
 // | tau, sigma_p, b | inside gradients_     | clipping threshold, noise, batch
 // clang-format on
 #include <cmath>
+#include <type_traits>
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/gossip.hpp"
+#include "porter/core/error.hpp"
 #include "porter/core/vector_clones.hpp"
 #include "porter/core/vector_math.hpp"
 
@@ -31,10 +33,11 @@ constexpr std::size_t kV = 0, kX = 1;
 
 // One pass over a tile, with g = G and v = V of the next round in one place:
 //   U <- U + gamma gap_v;   V <- U + G;   X <- X + gamma gap_x - eta V
-PORTER_VECTOR_CLONES
-void move(std::size_t size, double gamma, double eta, const double* __restrict gap_v,
-          const double* __restrict gap_x, double* __restrict u, double* __restrict v,
-          double* __restrict x) {
+template <class Real>
+[[gnu::always_inline]] inline void move_tile(std::size_t size, Real gamma, Real eta,
+                                             const Real* __restrict gap_v,
+                                             const Real* __restrict gap_x, Real* __restrict u,
+                                             Real* __restrict v, Real* __restrict x) {
   for (std::size_t j = 0; j < size; ++j) {
     u[j] += gamma * gap_v[j];
     v[j] = u[j] + v[j];
@@ -42,16 +45,29 @@ void move(std::size_t size, double gamma, double eta, const double* __restrict g
   }
 }
 
+PORTER_VECTOR_CLONES
+void move(std::size_t size, double gamma, double eta, const double* gap_v, const double* gap_x,
+          double* u, double* v, double* x) {
+  move_tile(size, gamma, eta, gap_v, gap_x, u, v, x);
+}
+
+PORTER_VECTOR_CLONES
+void move(std::size_t size, float gamma, float eta, const float* gap_v, const float* gap_x,
+          float* u, float* v, float* x) {
+  move_tile(size, gamma, eta, gap_v, gap_x, u, v, x);
+}
+
+template <class Real>
 class Porter final : public Algorithm {
  public:
   explicit Porter(const AlgorithmSetup& setup)
       : pool_(setup.pool),
-        eta_(setup.eta),
-        gamma_(setup.gamma),
+        eta_(static_cast<Real>(setup.eta)),
+        gamma_(static_cast<Real>(setup.gamma)),
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_v, {}}, {Draw::compress_x, setup.start}}),
-        X_(repeat_row(setup.start, setup.problem.agents)),
+        X_(repeat_row<Real>(setup.start, setup.problem.agents)),
         V_(X_.agents(), X_.dim()),
         U_(V_) {}
 
@@ -70,7 +86,15 @@ class Porter final : public Algorithm {
     for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
 
-  const Rows& iterates() const override { return X_; }
+  const Rows& iterates() const override {
+    if constexpr (std::is_same_v<Real, double>) {
+      return X_;
+    } else {
+      if (wide_X_.agents() == 0) wide_X_ = Rows(X_.agents(), X_.dim());
+      widen(X_.values(), wide_X_.values());
+      return wide_X_;
+    }
+  }
 
   // mean V - mean G = mean U.
   std::optional<double> tracking_error() const override {
@@ -90,10 +114,13 @@ class Porter final : public Algorithm {
   // With U = V - G the update  V += gamma gap_v + G - G_prev  needs no G_prev, and the rounding
   // error of a running sum of gradient differences is gone.
   void update(const Tile& tile, std::uint32_t round) {
-    const auto gap_v = gossip_.gap(kV, tile), gap_x = gossip_.gap(kX, tile);
     const auto u = tile.of(U_.row(tile.agent)), v = tile.of(V_.row(tile.agent)),
                x = tile.of(X_.row(tile.agent));
+    gossip_.prefetch(tile);  // on its way while the noise is made
+    prefetch(u);
+    prefetch(x);
     gradients_.release(tile, round, v);  // 9-10: G, the noise added
+    const auto gap_v = gossip_.gap(kV, tile), gap_x = gossip_.gap(kX, tile);
     // 12: V <- V + gamma Q_v (W - I) + G - G_prev
     // 14: X <- X + gamma Q_x (W - I) - eta V
     move(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), v.data(), x.data());
@@ -115,17 +142,21 @@ class Porter final : public Algorithm {
   }
 
   ThreadPool& pool_;
-  double eta_, gamma_;
+  Real eta_, gamma_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;
-  Gossip gossip_;
-  Rows X_, V_, U_;
+  BasicGossip<Real> gossip_;
+  BasicRows<Real> X_, V_, U_;
+  mutable Rows wide_X_;  // X as it is handed out, where it is float
 };
 
 }  // namespace
 
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup) {
-  return std::make_unique<Porter>(setup);
+  require(setup.precision == Precision::wide || setup.gradients.momentum == 1, ErrorKind::usage,
+          "momentum needs a state in double");
+  if (setup.precision == Precision::narrow) return std::make_unique<Porter<float>>(setup);
+  return std::make_unique<Porter<double>>(setup);
 }
 
 }  // namespace porter

@@ -10,13 +10,13 @@ const std::vector<AlgorithmInfo>& algorithm_table() {
   using Meeting = AlgorithmInfo::Meeting;
   static const std::vector<AlgorithmInfo> table = {
       {"porter-dp", "PORTER, every sample clipped, noise added (Algorithm 1, option I)",
-       Clipping::sample, Noise::always, true, Meeting::neighbours, make_porter},
+       Clipping::sample, Noise::always, true, Meeting::neighbours, make_porter, false, true},
       {"porter-gc", "PORTER, the mini-batch gradient clipped (Algorithm 1, option II)",
-       Clipping::batch, Noise::never, true, Meeting::neighbours, make_porter},
+       Clipping::batch, Noise::never, true, Meeting::neighbours, make_porter, false, true},
       {"porter-sweep", "PORTER without surrogates: all agents sweep through the same coordinates",
        Clipping::sample, Noise::always, true, Meeting::neighbours, make_porter_sweep, true},
       {"beer", "BEER: gradient tracking with compression, no clipping", Clipping::none,
-       Noise::never, true, Meeting::neighbours, make_porter},
+       Noise::never, true, Meeting::neighbours, make_porter, false, true},
       {"choco-sgd", "CHOCO-SGD: compressed gossip of the iterates", Clipping::free, Noise::optional,
        true, Meeting::neighbours, make_choco_sgd},
       {"deepsqueeze", "DeepSqueeze: gossip of compressed iterates, the error kept for later",

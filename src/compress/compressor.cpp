@@ -67,6 +67,17 @@ void Compressor::encode(std::span<const float> x, RngStream rng, Payload& payloa
 
 void Compressor::encode_difference(std::span<const double> a, std::span<const double> b,
                                    RngStream rng, Payload& payload, Decoded& out) const {
+  encode_any_difference(a, b, rng, payload, out);
+}
+
+void Compressor::encode_difference(std::span<const float> a, std::span<const float> b,
+                                   RngStream rng, Payload& payload, Decoded& out) const {
+  encode_any_difference(a, b, rng, payload, out);
+}
+
+template <class Real>
+void Compressor::encode_any_difference(std::span<const Real> a, std::span<const Real> b,
+                                       RngStream rng, Payload& payload, Decoded& out) const {
   assert(a.size() == b.size());
   const auto dim = a.size();
   check_dim(dim);

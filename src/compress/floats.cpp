@@ -44,11 +44,9 @@ void subtract(std::span<const double> a, std::span<const double> b, std::span<fl
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(a[i] - b[i]);
 }
 
-void gather_difference(std::span<const double> a, std::span<const double> b,
-                       std::span<const std::uint32_t> indices, std::vector<float>& out) {
-  out.resize(indices.size());
-  auto* to = out.data();
-  for (const auto i : indices) *to++ = static_cast<float>(a[i] - b[i]);
+PORTER_VECTOR_CLONES
+void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
 }
 
 void scale_floats(double scale, std::span<float> x) {

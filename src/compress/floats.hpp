@@ -12,9 +12,15 @@ namespace porter {
 
 /// out = a - b, rounded to float.
 void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out);
+void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out);
 /// Replaces `out` by (a - b)[i], rounded to float, for each i of `indices`.
-void gather_difference(std::span<const double> a, std::span<const double> b,
-                       std::span<const std::uint32_t> indices, std::vector<float>& out);
+template <class Real>
+void gather_difference(std::span<const Real> a, std::span<const Real> b,
+                       std::span<const std::uint32_t> indices, std::vector<float>& out) {
+  out.resize(indices.size());
+  auto* to = out.data();
+  for (const auto i : indices) *to++ = static_cast<float>(a[i] - b[i]);
+}
 /// x = scale x, rounded once to float. Error{numeric} where that leaves the range of float.
 void scale_floats(double scale, std::span<float> x);
 /// The sparsifiers that send floats alone: leaves of the dense x the entries at x.indices, times

@@ -32,17 +32,25 @@ void* allocate_pages(std::size_t bytes) {
 
 void free_pages(void* memory) { std::free(memory); }
 
-Rows repeat_row(std::span<const double> x, std::size_t agents) {
-  Rows rows(agents, x.size());
-  for (std::size_t i = 0; i < agents; ++i) std::copy(x.begin(), x.end(), rows.row(i).begin());
+template <class Real>
+BasicRows<Real> repeat_row(std::span<const double> x, std::size_t agents) {
+  BasicRows<Real> rows(agents, x.size());
+  for (std::size_t i = 0; i < agents; ++i)
+    std::transform(x.begin(), x.end(), rows.row(i).begin(),
+                   [](double value) { return static_cast<Real>(value); });
   return rows;
 }
+template BasicRows<double> repeat_row(std::span<const double>, std::size_t);
+template BasicRows<float> repeat_row(std::span<const double>, std::size_t);
 
-std::vector<double> mean_row(const Rows& rows) {
+template <class Real>
+std::vector<double> mean_row(const BasicRows<Real>& rows) {
   std::vector<double> mean(rows.dim(), 0.0);
   for (std::size_t i = 0; i < rows.agents(); ++i) axpy(1.0, rows.row(i), mean);
   for (double& value : mean) value /= static_cast<double>(rows.agents());
   return mean;
 }
+template std::vector<double> mean_row(const BasicRows<double>&);
+template std::vector<double> mean_row(const BasicRows<float>&);
 
 }  // namespace porter

@@ -55,6 +55,24 @@ void axpy(double a, std::span<const double> x, std::span<double> y) {
   });
 }
 
+void axpy(double a, std::span<const float> x, std::span<double> y) {
+  assert(x.size() == y.size());
+  const float* p = x.data();
+  double* q = y.data();
+  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < n; ++i) q[i] += a * double{p[i]};
+  });
+}
+
+void axpy(float a, std::span<const float> x, std::span<float> y) {
+  assert(x.size() == y.size());
+  const float* p = x.data();
+  float* q = y.data();
+  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < n; ++i) q[i] += a * p[i];
+  });
+}
+
 void scale(double a, std::span<double> x) {
   if (a == 1) return;
   double* p = x.data();
@@ -78,6 +96,15 @@ void scaled_copy(double a, std::span<const double> x, std::span<double> y) {
   double* q = y.data();
   with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = a * p[i];
+  });
+}
+
+void scaled_copy(double a, std::span<const double> x, std::span<float> y) {
+  assert(x.size() == y.size());
+  const double* p = x.data();
+  float* q = y.data();
+  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < n; ++i) q[i] = static_cast<float>(a * p[i]);
   });
 }
 

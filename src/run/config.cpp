@@ -248,6 +248,13 @@ void read_run(const toml::table& root, const std::string& source, Config& config
   std::string evaluate = to_string(config.run.evaluate);
   section.read("evaluate", evaluate);
   config.run.evaluate = section.located("evaluate", [&] { return parse_schedule(evaluate); });
+  read_choice(section, "precision", config.run.precision, {"double", "float"});
+  section.check(
+      config.run.precision == "double" || find_algorithm(config.algorithm.name).may_be_narrow,
+      "precision", config.algorithm.name,
+      " keeps its state in double; float is for porter-dp, porter-gc and beer");
+  section.check(config.run.precision == "double" || config.algorithm.momentum == 1, "precision",
+                "algorithm.momentum other than 1 needs \"double\"");
   read_fixed(section, "engine", "simulate");
   std::string checkpoint = "off";
   section.read("checkpoint", checkpoint);

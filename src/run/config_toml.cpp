@@ -89,6 +89,7 @@ std::string to_toml(const Config& config) {
   if (config.privacy) write_privacy(out, *config.privacy);
   out << "[run]\nseed = " << config.run.seed << "\nthreads = " << config.run.threads
       << "\nevaluate = " << quoted(to_string(config.run.evaluate))
+      << "\nprecision = " << quoted(config.run.precision)
       << "\nengine = \"simulate\"\ncheckpoint = ";
   if (config.run.checkpoint_every == 0)
     out << "\"off\"\n";

@@ -123,6 +123,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
   privacy_ = std::make_unique<const RunPrivacy>(config_, sampler, facts_.dim, std::move(cache));
   facts_.sigma = privacy_->sigma();
   facts_.notes.insert(facts_.notes.end(), privacy_->notes().begin(), privacy_->notes().end());
+  const auto precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide;
   algorithm_ =
       find_algorithm(algorithm.name)
           .make({.problem = problem,
@@ -139,6 +140,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
                                                  static_cast<double>(facts_.samples_per_agent)),
                  .gossip = algorithm.gossip,
                  .mask = parse_mask(algorithm.mask),
+                 .precision = precision,
                  .gradients = {.sampler = sampler,
                                .clip = parse_clip(algorithm.clip),
                                .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch

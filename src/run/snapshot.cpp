@@ -24,6 +24,17 @@ NpyArray pack(const std::optional<MetricsRow>& row) {
   return pack(values);
 }
 
+// A float was widened without loss, so it comes back as it was.
+template <class Real>
+void unpack(const NpyArray& array, const std::string& name, const std::string& source,
+            BasicRows<Real>& rows) {
+  const std::vector<std::size_t> shape = {rows.agents(), rows.dim()};
+  require(array.shape == shape, ErrorKind::io, source, ": the array ", name, " must be ", shape[0],
+          " x ", shape[1], "; this is the checkpoint of another run");
+  std::transform(array.values.begin(), array.values.end(), rows.values().begin(),
+                 [](double value) { return static_cast<Real>(value); });
+}
+
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
   const auto& columns = metrics_columns();
   if (array.values.size() != columns.size()) return std::nullopt;
@@ -38,9 +49,13 @@ std::optional<MetricsRow> unpack_row(const NpyArray& array) {
 
 Npz Experiment::snapshot() {
   Npz arrays;
-  for (const auto& [name, rows] : algorithm_->state())
-    arrays["state_" + name] = {{rows->agents(), rows->dim()},
-                               {rows->values().begin(), rows->values().end()}};
+  for (const auto& [name, matrix] : algorithm_->state())
+    std::visit(
+        [&](const auto* rows) {
+          arrays["state_" + name] = {{rows->agents(), rows->dim()},
+                                     {rows->values().begin(), rows->values().end()}};
+        },
+        matrix);
   const auto& traffic = algorithm_->traffic();
   arrays["counters"] = pack(
       std::vector<double>{static_cast<double>(round_), training_seconds_, evaluation_seconds_,
@@ -58,12 +73,9 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
           config_.algorithm.rounds);
-  for (const auto& [name, rows] : algorithm_->state()) {
+  for (const auto& [name, matrix] : algorithm_->state()) {
     const auto& array = member(snapshot, "state_" + name, source);
-    const std::vector<std::size_t> shape = {rows->agents(), rows->dim()};
-    require(array.shape == shape, ErrorKind::io, source, ": the array state_", name, " must be ",
-            shape[0], " x ", shape[1], "; this is the checkpoint of another run");
-    std::copy(array.values.begin(), array.values.end(), rows->values().begin());
+    std::visit([&](auto* rows) { unpack(array, "state_" + name, source, *rows); }, matrix);
   }
   round_ = static_cast<std::uint32_t>(counters[0]);
   training_seconds_ = counters[1];

@@ -161,6 +161,31 @@ TEST(Gradients, SecureNoiseIsOnItsGridAndNeverTheSameTwice) {
   for (const double value : first.values()) EXPECT_EQ(std::remainder(value, secure.grid()), 0);
 }
 
+TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat) {
+  Fixture f;
+  BasicRows<float> x(3, 8), g(3, 8);
+  for (std::size_t i = 0; i < x.values().size(); ++i)
+    f.X.values()[i] = x.values()[i] = static_cast<float>(f.X.values()[i]);
+  for (const double noise_stddev : {0.0, 0.5}) {
+    const GradientOptions options{.sampler = Fixture::sampler(4),
+                                  .clip = parse_clip("smooth:1"),
+                                  .noise_stddev = noise_stddev};
+    const auto G = f.estimate(options);
+    GradientEstimator estimator({*f.model, f.data, 3}, options, f.pool);
+    for (std::size_t i = 0; i < 3; ++i) {
+      estimator.prepare(i, std::as_const(x).row(i), 1, g.row(i));
+      estimator.release(Tile{i, 0, 8}, 1, g.row(i));
+    }
+    for (std::size_t k = 0; k < G.values().size(); ++k) {
+      if (noise_stddev == 0) {
+        EXPECT_EQ(g.values()[k], static_cast<float>(G.values()[k]));
+      }
+      // The gradient, the product and the sum are rounded, each by 6e-8 of at most 3.
+      EXPECT_NEAR(g.values()[k], G.values()[k], 6e-7);
+    }
+  }
+}
+
 TEST(Gradients, ABrokenSampleContributesNothing) {
   Fixture f;
   f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0

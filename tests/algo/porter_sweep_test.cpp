@@ -96,7 +96,7 @@ TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
   network.gossip = 4;  // 7 coordinates, 2 at a time
   const auto toy = network.build();
   for (const auto& [name, rows] : toy->algorithm->state())
-    if (name == "X") RngStream(1, Draw::test, 0, 0).fill_normal(rows->values());
+    if (name == "X") RngStream(1, Draw::test, 0, 0).fill_normal(std::get<Rows*>(rows)->values());
   const double before = disagreement(toy->algorithm->iterates());
   const auto mean = mean_row(toy->algorithm->iterates());
   toy->algorithm->step(1);

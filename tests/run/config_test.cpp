@@ -45,6 +45,7 @@ TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
   EXPECT_EQ(c.privacy->calibration, "accountant");
   EXPECT_EQ(c.run.seed, 1U);
   EXPECT_EQ(to_string(c.run.evaluate), "log:60");
+  EXPECT_EQ(c.run.precision, "double");
 }
 
 TEST(Config, ResolvedTextReadsBackAsItself) {
@@ -57,7 +58,8 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
         "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
         "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
         "[data]\ntrain = \"a \\\"b\\\".csv\"\ntest = \"t.csv\"\n[model]\nname = \"linear\"",
-        "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3"}) {
+        "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3\nprecision = "
+        "\"float\""}) {
     SCOPED_TRACE(text);
     const auto once = to_toml(parse_config(text, "c.toml"));
     EXPECT_EQ(to_toml(parse_config(once, "resolved")), once);
@@ -156,6 +158,11 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
       {"[run]\ncheckpoint = \"daily\"", {"run.checkpoint", "every:N"}},
       {"[run]\nengine = \"mpi\"", {"run.engine", "simulate"}},
+      {"[run]\nprecision = \"half\"", {"c.toml:2", "run.precision", "double, float", "half"}},
+      {"[algorithm]\nname = \"dsgd\"\n[run]\nprecision = \"float\"",
+       {"c.toml:4", "run.precision", "dsgd keeps its state in double", "porter-dp"}},
+      {"[algorithm]\nmomentum = 0.5\n[run]\nprecision = \"float\"",
+       {"c.toml:4", "run.precision", "momentum", "double"}},
       {"[run]\nseed = -1", {"run.seed"}},
       {"[run\n", {"c.toml:", "not valid TOML"}},
       {"data = 3", {"c.toml:1", "section [data]"}},

@@ -220,6 +220,25 @@ TEST_F(ExperimentTest, InterruptedAndResumedIsBitIdenticalForEveryAlgorithm) {
   }
 }
 
+TEST_F(ExperimentTest, AFloatRunResumesBitForBitPastARebuiltGap) {
+  const auto floats = config({"run.precision=float", "algorithm.rounds=150"});
+  const auto step_to = [](Experiment& experiment, std::uint32_t round) {
+    while (experiment.round() < round) experiment.step();
+  };
+  Experiment straight(floats), broken(floats), resumed(floats);
+  step_to(broken, 50);
+  resumed.restore(broken.snapshot(), "snapshot");
+  step_to(straight, 150);
+  step_to(resumed, 150);
+  EXPECT_EQ(straight.snapshot().at("state_U").values, resumed.snapshot().at("state_U").values);
+  EXPECT_EQ(model_bytes(straight), model_bytes(resumed));
+}
+
+TEST_F(ExperimentTest, SecretNoiseWorksInFloat) {
+  Experiment experiment(config({"run.precision=float", "privacy.noise=secure"}));
+  EXPECT_EQ(train(experiment, {}), TrainStatus::finished);
+}
+
 TEST_F(ExperimentTest, PeriodicCheckpointsSurviveAKill) {
   const auto folder_path = dir_ / "killed";
   {

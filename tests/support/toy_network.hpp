@@ -21,6 +21,7 @@ struct ToyNetwork {
   bool unbiased = false;
   double momentum = 1;
   std::uint32_t gossip = 1;
+  Precision precision = Precision::wide;
 
   struct Parts {
     Dataset data;
@@ -58,6 +59,7 @@ struct ToyNetwork {
                              .momentum = toy.momentum,
                              .snapshot = 0.2,
                              .gossip = toy.gossip,
+                             .precision = toy.precision,
                              .gradients = gradients});
     }
 
@@ -75,10 +77,17 @@ struct ToyNetwork {
       return G;
     }
 
-    const Rows& state(const std::string& name) {
-      for (const auto& [key, rows] : algorithm->state())
-        if (key == name) return *rows;
+    Rows state(const std::string& name) {
+      for (const auto& [key, matrix] : algorithm->state())
+        if (key == name) return std::visit([](auto* rows) { return widened(*rows); }, matrix);
       throw std::logic_error("no state " + name);
+    }
+
+    template <class Real>
+    static Rows widened(const BasicRows<Real>& rows) {
+      Rows wide(rows.agents(), rows.dim());
+      std::copy(rows.values().begin(), rows.values().end(), wide.values().begin());
+      return wide;
     }
   };
   std::unique_ptr<Parts> build() const { return std::make_unique<Parts>(*this); }

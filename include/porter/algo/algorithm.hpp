@@ -35,7 +35,8 @@ class Algorithm {
 
   /// Round 1, 2, ... in this order.
   virtual void step(std::uint32_t round) = 0;
-  /// Where the agents stand: one row each, or a single row that all share.
+  /// Where the agents stand: one row each, or a single row that all share. Valid until the next
+  /// step.
   virtual const Rows& iterates() const = 0;
   /// |mean V - mean G| where the method tracks the gradient.
   virtual std::optional<double> tracking_error() const { return std::nullopt; }
@@ -49,6 +50,12 @@ enum class Mask {
   own,     ///< every sender draws its own
   shared,  ///< all senders of a step send the same coordinates
   sweep,   ///< the same, and no coordinate waits longer than one sweep through all of them
+};
+
+/// The numbers that an algorithm's state is kept in.
+enum class Precision {
+  wide,    ///< double
+  narrow,  ///< float: half the memory, and a round that is bound by it is faster
 };
 
 /// What an algorithm is built from. The references outlive it.
@@ -65,6 +72,7 @@ struct AlgorithmSetup {
   double snapshot = 1;        ///< soteriafl-svrg: how probable a new snapshot is in a round
   std::uint32_t gossip = 1;   ///< gossip steps per gradient
   Mask mask = Mask::own;
+  Precision precision = Precision::wide;
   GradientOptions gradients;
 };
 
@@ -104,6 +112,7 @@ struct AlgorithmInfo {
   Meeting meeting;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
   bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
+  bool may_be_narrow = false;  ///< its state may be float
 
   bool gossips() const { return meeting == Meeting::neighbours; }
 };

@@ -5,9 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "porter/algo/problem.hpp"
+#include "porter/core/lender.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "porter/privacy/batch_sampler.hpp"
@@ -25,7 +27,7 @@ enum class ClipTarget {
 /// A matrix of an algorithm's state under the name it has in a checkpoint.
 struct NamedRows {
   std::string name;
-  Rows* rows;
+  std::variant<Rows*, BasicRows<float>*> rows;
 };
 
 struct GradientOptions {
@@ -58,6 +60,12 @@ class GradientEstimator {
   void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                std::span<double> g);
   void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile);
+  /// With x and g in float: the mean is computed in double at x and rounded once, the noise is
+  /// added in float. (Secret noise is added in double, before: rounding what is released costs no
+  /// privacy.) There is no momentum.
+  void prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
+               std::span<float> g);
+  void release(const Tile& tile, std::uint32_t round, std::span<float> g_tile) const;
 
   /// prepare for methods whose term of a sample is not one clipped gradient: g becomes the mean of
   /// term(sample, out) over the batch, where `term` overwrites `out` and does the clipping.
@@ -71,16 +79,19 @@ class GradientEstimator {
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
-  // What an agent needs while it computes a gradient.
+  // What a thread needs while it computes a gradient. Some of it is as long as x, so there is none
+  // per agent.
   struct Desk {
     std::vector<std::uint32_t> batch;
     Workspace workspace;
-    double scale = 1;          // the factor of its prepared gradient
     std::vector<double> term;  // of one sample
+    std::vector<double> x, g;  // of an agent whose rows are float
   };
 
+  void prepare_at(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
+                  std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
-  double clipped_mean(std::size_t agent, std::span<const double> x, std::uint32_t round,
+  double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
 
@@ -88,7 +99,8 @@ class GradientEstimator {
   GradientOptions options_;
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
-  std::vector<Desk> desks_;
+  Lender<Desk> desks_;
+  std::vector<double> scales_;                   // per agent: the factor of its prepared gradient
   Rows M_;                                       // the low-pass; empty without momentum
   std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
   std::vector<NoiseStream> secret_noise_;

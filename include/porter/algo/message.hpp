@@ -17,6 +17,8 @@ struct Message {
 /// bytes.
 void compress_difference(const Compressor& compressor, std::span<const double> a,
                          std::span<const double> b, RngStream rng, Message& message);
+void compress_difference(const Compressor& compressor, std::span<const float> a,
+                         std::span<const float> b, RngStream rng, Message& message);
 
 /// message <- value(j) at the given positions of a vector of length `dim`, as random_k sends it:
 /// floats and a checksum. `positions` ascend, and everybody knows them.
@@ -31,11 +33,13 @@ void message_at(std::span<const std::uint32_t> positions, std::size_t dim, const
   seal_floats(dim, message.payload, decoded);
 }
 
-/// out += weight C(...)
+/// out += weight C(...), computed in the type of `out`
 void add_decoded(double weight, const Message& message, std::span<double> out);
+void add_decoded(double weight, const Message& message, std::span<float> out);
 /// The same for a part of the vector, `out`, whose first entry is number `first` of the whole:
 /// `first` is a multiple of kTileSize, and `out` is a whole number of tiles or ends with the
 /// vector.
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out);
+void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out);
 
 }  // namespace porter

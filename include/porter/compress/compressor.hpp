@@ -48,6 +48,8 @@ class Compressor {
   /// an `out` that are used again are not allocated again.
   void encode_difference(std::span<const double> a, std::span<const double> b, RngStream rng,
                          Payload& payload, Decoded& out) const;
+  void encode_difference(std::span<const float> a, std::span<const float> b, RngStream rng,
+                         Payload& payload, Decoded& out) const;
 
   /// Replaces `out` by the C(x) of a vector of length `dim`. The bytes may come from a stranger:
   /// Error{protocol} if they are truncated, altered, or not finite, and `out` is then unspecified.
@@ -76,6 +78,11 @@ class Compressor {
                                                std::vector<std::uint32_t>&) const {
     return std::nullopt;
   }
+
+ private:
+  template <class Real>
+  void encode_any_difference(std::span<const Real> a, std::span<const Real> b, RngStream rng,
+                             Payload& payload, Decoded& out) const;
 };
 
 /// Completes a sparse vector of length `dim` whose positions everybody knows: `payload` becomes its

@@ -28,33 +28,36 @@ struct PageAllocator {
   friend bool operator==(PageAllocator, PageAllocator) { return true; }
 };
 
-/// A matrix with one row per hosted agent, rows contiguous; starts at zero.
-class Rows {
+/// A matrix with one row per hosted agent, rows contiguous; starts at zero. Real is double or
+/// float.
+template <class Real>
+class BasicRows {
  public:
-  Rows() = default;
-  Rows(std::size_t agents, std::size_t dim)
-      : agents_(agents), dim_(dim), values_(agents * dim, 0.0) {}
+  BasicRows() = default;
+  BasicRows(std::size_t agents, std::size_t dim)
+      : agents_(agents), dim_(dim), values_(agents * dim, Real{0}) {}
 
   std::size_t agents() const { return agents_; }
   std::size_t dim() const { return dim_; }
 
-  std::span<double> row(std::size_t agent) {
+  std::span<Real> row(std::size_t agent) {
     assert(agent < agents_);
     return {values_.data() + agent * dim_, dim_};
   }
-  std::span<const double> row(std::size_t agent) const {
+  std::span<const Real> row(std::size_t agent) const {
     assert(agent < agents_);
     return {values_.data() + agent * dim_, dim_};
   }
-  std::span<double> values() { return values_; }
-  std::span<const double> values() const { return values_; }
+  std::span<Real> values() { return values_; }
+  std::span<const Real> values() const { return values_; }
 
-  friend bool operator==(const Rows&, const Rows&) = default;
+  friend bool operator==(const BasicRows&, const BasicRows&) = default;
 
  private:
   std::size_t agents_ = 0, dim_ = 0;
-  std::vector<double, PageAllocator<double>> values_;
+  std::vector<Real, PageAllocator<Real>> values_;
 };
+using Rows = BasicRows<double>;
 
 /// Coordinates [first, first + size) of one agent's row: small enough that a few arrays of it stay
 /// in the cache while one pass after another runs over them.
@@ -68,6 +71,16 @@ struct Tile {
 };
 inline constexpr std::size_t kTileSize = 2048;
 
+/// Asks for values that will be changed soon, so that they travel to the cache during other work.
+template <class Real>
+void prefetch(std::span<Real> values) {
+#if defined(__GNUC__)
+  constexpr std::size_t kCacheLine = 64;
+  for (std::size_t i = 0; i < values.size(); i += kCacheLine / sizeof(Real))
+    __builtin_prefetch(values.data() + i, 1, 2);  // to be written; the second level will do
+#endif
+}
+
 /// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads.
 template <class Work>
 void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const Work& work) {
@@ -78,10 +91,12 @@ void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const 
   });
 }
 
-/// Every row a copy of `x`.
-Rows repeat_row(std::span<const double> x, std::size_t agents);
+/// Every row a copy of `x`, rounded to Real.
+template <class Real = double>
+BasicRows<Real> repeat_row(std::span<const double> x, std::size_t agents);
 
-/// The mean of the rows, summed in ascending order of agent.
-std::vector<double> mean_row(const Rows& rows);
+/// The mean of the rows, summed in double in ascending order of agent.
+template <class Real>
+std::vector<double> mean_row(const BasicRows<Real>& rows);
 
 }  // namespace porter

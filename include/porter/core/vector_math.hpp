@@ -19,11 +19,14 @@ bool all_finite(std::span<const double> x);
 void scale(double a, std::span<double> x);
 /// y <- a y + b x
 void scale_and_add(double a, double b, std::span<const float> x, std::span<double> y);
-/// y += a x
+/// y += a x, computed in the type of y
 void axpy(double a, std::span<const double> x, std::span<double> y);
+void axpy(double a, std::span<const float> x, std::span<double> y);
+void axpy(float a, std::span<const float> x, std::span<float> y);
 
-/// y = a x
+/// y = a x, rounded once
 void scaled_copy(double a, std::span<const double> x, std::span<double> y);
+void scaled_copy(double a, std::span<const double> x, std::span<float> y);
 
 /// y = x
 void widen(std::span<const float> x, std::span<double> y);

@@ -68,6 +68,7 @@ struct Config {
     std::uint64_t seed = 1;
     std::size_t threads = 0;
     Schedule evaluate;
+    std::string precision = "double";    ///< double | float
     std::uint32_t checkpoint_every = 0;  ///< 0: off
   } run;
 };
