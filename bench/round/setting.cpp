@@ -45,7 +45,7 @@ AlgorithmSetup Setting::algorithm() {
   return {.problem = problem(),
           .network = *network_,
           .compressor = *compressor_,
-          .pool = pool_,
+          .pool = pool(),
           .start = std::move(start),
           .eta = config_.algorithm.step,
           .gamma = config_.algorithm.consensus,

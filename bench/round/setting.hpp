@@ -26,7 +26,8 @@ class Setting {
   const Config& config() const { return config_; }
   const Network& network() const { return *network_; }
   const Compressor& compressor() const { return *compressor_; }
-  ThreadPool& pool() { return pool_; }
+  /// As a run would choose it.
+  ThreadPool& pool() { return is_small_round(agents(), dim(), batch()) ? one_thread_ : pool_; }
   std::size_t agents() const { return config_.network.agents; }
   std::size_t dim() const { return model_->dim(); }
   std::size_t batch() const;
@@ -34,7 +35,7 @@ class Setting {
 
  private:
   Config config_;
-  ThreadPool pool_;
+  ThreadPool pool_, one_thread_{1};
   DataPair data_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<const Network> network_;

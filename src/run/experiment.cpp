@@ -129,7 +129,8 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
           .make({.problem = problem,
                  .network = *network_,
                  .compressor = *compressor_,
-                 .pool = pool_,
+                 .pool =
+                     is_small_round(facts_.agents, facts_.dim, facts_.batch) ? one_thread_ : pool_,
                  .start = starting_point(),
                  .eta = algorithm.step,
                  .gamma = algorithm.consensus,

@@ -58,6 +58,12 @@ enum class Precision {
   narrow,  ///< float: half the memory, and a round that is bound by it is faster
 };
 
+/// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
+/// threads takes longer than doing it.
+inline bool is_small_round(std::size_t agents, std::size_t dim, std::size_t batch) {
+  return agents * dim * batch < 20'000;
+}
+
 /// What an algorithm is built from. The references outlive it.
 struct AlgorithmSetup {
   Problem problem;

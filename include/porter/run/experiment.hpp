@@ -97,7 +97,7 @@ class Experiment {
 
   Config config_;
   RunFacts facts_;
-  ThreadPool pool_;
+  ThreadPool pool_, one_thread_{1};
   RunData data_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<const Network> network_;
