@@ -2,29 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
 #include "porter/model/model.hpp"
 #include "toy_data.hpp"
-
-namespace {
-
-// Allocations of this program, counted for the test that there are none.
-std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace porter {
 namespace {
@@ -199,27 +182,6 @@ TEST(GradientSum, ClipsToTheThresholdWhereTheRegulariserCancelsTheData) {
     const auto sum = fast_sum(*model, x, {data, 0, rows, &clip}, workspace);
     EXPECT_LE(std::sqrt(squared_norm(sum)), 2 * tau * (1 + 1e-9)) << step;
   }
-}
-
-TEST(GradientSum, AllocatesNothingOnceItHasItsMemory) {
-  for (const auto& c : cases())
-    for (const bool sparse : {false, true}) {
-      SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
-      const auto data = toy_data(200, 12, c.classes, sparse);
-      const auto model = make_model(c.options, 12, c.classes);
-      const auto x = random_point(model->dim(), 3);
-      std::vector<double> sum(model->dim());
-      Workspace workspace;
-      const auto rows = first_rows(150);
-      const auto run = [&] {
-        for (const std::size_t b : {150, 1, 20, 0})
-          model->gradient_sum(x, {data, 0, std::span(rows).first(b), &kSmooth}, sum, workspace);
-      };
-      run();
-      const auto before = allocations;
-      run();
-      EXPECT_EQ(allocations, before);
-    }
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of its own, as it counts every allocation.
-#include "porter/algo/message.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <new>
+#include <numeric>
+
+#include "porter/algo/message.hpp"
+#include "porter/model/model.hpp"
+#include "toy_data.hpp"
 
 namespace {
 
@@ -48,6 +52,33 @@ TEST(CompressDifference, DoesNotAllocateOnceItsBuffersAreThere) {
       ASSERT_GT(before, 0U);
       for (std::uint32_t round = 0; round < 50; ++round) send(round);
       EXPECT_EQ(allocations.load(), before) << info.example << ", dim " << dim;
+    }
+}
+
+TEST(GradientSum, DoesNotAllocateOnceItHasItsMemory) {
+  const std::vector<ModelOptions> models = {{.name = "logistic", .lambda = 0.1},
+                                            {.name = "softmax"},
+                                            {.name = "mlp", .hidden = {5}},
+                                            {.name = "mlp", .lambda = 0.1, .hidden = {6, 4, 3}}};
+  const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
+  std::vector<std::uint32_t> rows(150);
+  std::iota(rows.begin(), rows.end(), 0U);
+  for (const auto& options : models)
+    for (const bool sparse : {false, true}) {
+      const std::size_t classes = options.name == "logistic" ? 2 : 3;
+      const auto data = toy_data(200, 12, classes, sparse);
+      const auto model = make_model(options, 12, classes);
+      const std::vector<double> x(model->dim(), 0.1);
+      std::vector<double> sum(model->dim());
+      Workspace workspace;
+      const auto run = [&] {
+        for (const std::size_t b : {150, 1, 20, 0})
+          model->gradient_sum(x, {data, 0, std::span(rows).first(b), &clip}, sum, workspace);
+      };
+      run();
+      const auto before = allocations.load();
+      run();
+      EXPECT_EQ(allocations.load(), before) << options.name << (sparse ? ", sparse" : ", dense");
     }
 }
 
