@@ -8,6 +8,7 @@
 #include "porter/algo/gradients.hpp"
 #include "porter/core/matmul.hpp"
 #include "porter/core/rng.hpp"
+#include "porter/core/vector_math.hpp"
 #include "porter/run/evaluator.hpp"
 
 namespace {
@@ -57,14 +58,16 @@ void gradients(benchmark::State& state, const ModelOptions& options, const Datas
   GradientEstimator estimator({*model, data, kAgents},
                               {.sampler = sampler, .clip = parse_clip("smooth:1")}, pool);
   Rows X(kAgents, model->dim()), G(X);
-  RngStream(2, Draw::test, 0, 0).fill_normal(X.values());
-  for (double& x : X.values()) x *= 0.1;
+  for (std::uint32_t i = 0; i < kAgents; ++i) {
+    RngStream(2, Draw::test, i, 0).fill_normal(X.row(i));
+    scale(0.1, X.row(i));
+  }
   std::uint32_t round = 0;
   for (auto _ : state) {
     ++round;
     for (std::size_t agent = 0; agent < kAgents; ++agent)
       estimator.prepare(agent, X.row(agent), round, G.row(agent));
-    benchmark::DoNotOptimize(G.values().data());
+    benchmark::DoNotOptimize(G.row(0).data());
   }
   state.counters["per_gradient"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * kAgents,

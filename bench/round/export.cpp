@@ -101,7 +101,7 @@ void export_setting(Setting& setting, std::uint32_t rounds, const std::filesyste
 }
 
 void export_rows(const Rows& rows, const std::filesystem::path& file) {
-  write<double>(file, rows.values());
+  write<double>(file, rows.flat());
 }
 
 }  // namespace porter::bench

@@ -117,7 +117,11 @@ void Parts::run(const std::string& name, std::uint32_t round) {
     return for_each_tile(pool, n, d, [&](const Tile& tile) { noise(tile, round); });
   if (name == "compress")
     return pool.parallel_for(n, [&](std::size_t i) { gossip_.publish(i, {V_.row(i), X_.row(i)}); });
-  if (name == "mix") return for_each_tile(pool, n, d, [&](const Tile& tile) { mix(tile); });
+  if (name == "mix")
+    return gossip_.mix(pool, [](const Tile&, const auto& gap) {
+      gap(kV);
+      gap(kX);
+    });
   if (name == "update")
     return for_each_tile(pool, n, d, [&](const Tile& tile) { pass(update_row, tile); });
   if (name == "stream")
@@ -133,11 +137,6 @@ void Parts::noise(const Tile& tile, std::uint32_t round) const {
   NormalNoise(setup_.gradients.seed, static_cast<std::uint32_t>(tile.agent), round)
       .fill(tile.first, std::span(buffer).first(tile.size));
   asm volatile("" : : "r"(buffer.data()) : "memory");  // the values are wanted
-}
-
-void Parts::mix(const Tile& tile) {
-  gossip_.gap(kV, tile);
-  gossip_.gap(kX, tile);
 }
 
 void Parts::pass(Pass row, const Tile& tile) {

@@ -28,7 +28,7 @@ double round_bytes(const Setting& setting);
 ///   gradient   G = the clipped mean of the batch
 ///   noise      n d normals of the simulated noise, into a buffer of a few KB
 ///   compress   Q += C(S - Q) for V and X
-///   mix        gap += (W - I)^T C(S - Q) for both
+///   mix        gap = (W - I)^T Q for both
 ///   update     U += gamma gap_v,  V = U + G,  X += gamma gap_x - eta V,  with G where V will be
 ///   stream     the same with G = 0: reads U, gap_v, X, gap_x and writes U, V, X
 ///   stream_1   on one thread
@@ -44,7 +44,6 @@ class Parts {
   using Pass = void (*)(std::size_t, double, double, const double*, const double*, double*, double*,
                         double*);
   void noise(const Tile& tile, std::uint32_t round) const;
-  void mix(const Tile& tile);
   void pass(Pass row, const Tile& tile);
   void products(std::size_t agent);
 

@@ -33,9 +33,9 @@ class ChocoSgd final : public Algorithm {
         gossip_.publish(agent, {X_.row(agent)});  // Q <- Q + C(X - Q)
       });
       gossip_.collect();
-      for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+      gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
         const auto x = tile.of(X_.row(tile.agent));
-        axpy(gamma_, gossip_.gap(0, tile), x);  // X <- X + gamma (W - I)^T Q
+        axpy(gamma_, gap(0), x);  // X <- X + gamma (W - I)^T Q
       });
     }
   }

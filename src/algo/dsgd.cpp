@@ -32,11 +32,11 @@ class Dsgd final : public Algorithm {
       gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
     });
     gossip_.collect();
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
       const auto x = tile.of(X_.row(tile.agent)), g = tile.of(G_.row(tile.agent));
       gradients_.release(tile, round, g);
-      axpy(1.0, gossip_.gap(0, tile), x);  // X <- X + (W - I)^T X
-      axpy(-eta_, g, x);                   //       - eta G
+      axpy(1.0, gap(0), x);  // X <- X + (W - I)^T X
+      axpy(-eta_, g, x);     //       - eta G
     });
     for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
@@ -58,8 +58,8 @@ class Dsgd final : public Algorithm {
     pool_.parallel_for(X_.agents(),
                        [&](std::size_t agent) { gossip_.publish(agent, {X_.row(agent)}); });
     gossip_.collect();
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
-      axpy(1.0, gossip_.gap(0, tile), tile.of(X_.row(tile.agent)));
+    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
+      axpy(1.0, gap(0), tile.of(X_.row(tile.agent)));
     });
   }
 

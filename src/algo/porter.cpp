@@ -12,7 +12,7 @@
 // | G_p             | in V_ until line 12   | clipped (and noised) gradients
 // | -               | U_                    | V - G_p: what gossip has moved
 // | Q_x, Q_v        | inside gossip_        | surrogates that the neighbours also hold
-// | Q (W - I)       | gossip_.gap(kV or kX) | in row form (W - I)^T Q
+// | Q (W - I)       | gap(kV), gap(kX)      | in row form (W - I)^T Q
 // | C, rho          | Compressor            | compression operator; its contraction
 // | eta, gamma      | eta_, gamma_          | step size, consensus step
 // | tau, sigma_p, b | inside gradients_     | clipping threshold, noise, batch
@@ -82,7 +82,7 @@ class Porter final : public Algorithm {
       gradients_.prepare(agent, x, round, v);  // 4-8:    the (clipped) mini-batch gradient at X
     });
     gossip_.collect();
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) { update(tile, round); });
+    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) { update(tile, round, gap); });
     for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
 
@@ -91,7 +91,7 @@ class Porter final : public Algorithm {
       return X_;
     } else {
       if (wide_X_.agents() == 0) wide_X_ = Rows(X_.agents(), X_.dim());
-      widen(X_.values(), wide_X_.values());
+      for (std::size_t i = 0; i < X_.agents(); ++i) widen(X_.row(i), wide_X_.row(i));
       return wide_X_;
     }
   }
@@ -113,14 +113,14 @@ class Porter final : public Algorithm {
  private:
   // With U = V - G the update  V += gamma gap_v + G - G_prev  needs no G_prev, and the rounding
   // error of a running sum of gradient differences is gone.
-  void update(const Tile& tile, std::uint32_t round) {
+  template <class Gap>
+  void update(const Tile& tile, std::uint32_t round, const Gap& gap) {
     const auto u = tile.of(U_.row(tile.agent)), v = tile.of(V_.row(tile.agent)),
                x = tile.of(X_.row(tile.agent));
-    gossip_.prefetch(tile);  // on its way while the noise is made
-    prefetch(u);
+    prefetch(u);  // on its way while the noise is made
     prefetch(x);
     gradients_.release(tile, round, v);  // 9-10: G, the noise added
-    const auto gap_v = gossip_.gap(kV, tile), gap_x = gossip_.gap(kX, tile);
+    const auto gap_v = gap(kV), gap_x = gap(kX);
     // 12: V <- V + gamma Q_v (W - I) + G - G_prev
     // 14: X <- X + gamma Q_x (W - I) - eta V
     move(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), v.data(), x.data());
@@ -133,11 +133,11 @@ class Porter final : public Algorithm {
       gossip_.publish(agent, {V_.row(agent), X_.row(agent)});
     });
     gossip_.collect();
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
-      const auto gap_v = gossip_.gap(kV, tile);
+    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
+      const auto gap_v = gap(kV);
       axpy(gamma_, gap_v, tile.of(U_.row(tile.agent)));
       axpy(gamma_, gap_v, tile.of(V_.row(tile.agent)));
-      axpy(gamma_, gossip_.gap(kX, tile), tile.of(X_.row(tile.agent)));
+      axpy(gamma_, gap(kX), tile.of(X_.row(tile.agent)));
     });
   }
 

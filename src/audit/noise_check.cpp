@@ -63,8 +63,9 @@ AuditCheck deviation_check(std::string name, double deviation, double comparison
 }
 
 AuditCheck variance_check(const AuditSetting& setting, const Rows& noise) {
-  const auto n = static_cast<double>(noise.values().size());
-  const double variance = setting.sigma * setting.sigma, sum = squared_norm(noise.values());
+  const auto values = noise.flat();
+  const auto n = static_cast<double>(values.size());
+  const double variance = setting.sigma * setting.sigma, sum = squared_norm(values);
   return deviation_check("noise level off by (deviations)", chi_square_deviation(sum / variance, n),
                          1,
                          fmt::format("standard deviation {:.5g}, promised {:.5g}, {:.0f} values",
@@ -72,9 +73,10 @@ AuditCheck variance_check(const AuditSetting& setting, const Rows& noise) {
 }
 
 AuditCheck mean_check(const Rows& noise) {
-  const Vector ones(noise.values().size(), 1.0);
-  return deviation_check("noise mean off by (deviations)",
-                         correlation_deviation(noise.values(), ones), 1, "promised 0");
+  const auto values = noise.flat();
+  const Vector ones(values.size(), 1.0);
+  return deviation_check("noise mean off by (deviations)", correlation_deviation(values, ones), 1,
+                         "promised 0");
 }
 
 AuditCheck lag_check(const Rows& noise, std::size_t phantoms) {
@@ -101,7 +103,7 @@ AuditCheck agents_check(const Rows& noise) {
 }
 
 AuditCheck restart_check(const AuditSetting& setting, const Rows& noise, const Rows& again) {
-  const double deviation = correlation_deviation(noise.values(), again.values());
+  const double deviation = correlation_deviation(noise.flat(), again.flat());
   auto check = deviation_check("correlation with the rounds after a restart (deviations)",
                                deviation, 1, "promised independent");
   if (setting.secure) return check;

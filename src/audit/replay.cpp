@@ -91,7 +91,7 @@ Difference one_replay(const AuditSetting& setting, const Problem& problem, std::
   const double reach[] = {0, 1, 100};
   Rows X(1, dim);
   rng.fill_normal(X.row(0));
-  for (double& value : X.values()) value *= reach[trial % 3];
+  for (double& value : X.row(0)) value *= reach[trial % 3];
   auto pair = random_neighbours(problem, agent, X.row(0), setting.clip.tau, rng);
   if (setting.adjacency == Adjacency::add_remove) pair.without.assign(dim, 0.0);
 

@@ -244,7 +244,7 @@ Npz Experiment::model() const {
   const Rows X = iterates.agents() == 1 ? repeat_row(iterates.row(0), facts_.agents) : iterates;
   const auto vector = [](std::vector<double> x) { return NpyArray{{x.size()}, x}; };
   const auto x_mean = mean_row(iterates);
-  return {{"X", {{X.agents(), X.dim()}, {X.values().begin(), X.values().end()}}},
+  return {{"X", {{X.agents(), X.dim()}, X.flat()}},
           {"x_mean", vector(x_mean)},
           {"x_best", vector(x_best_.empty() ? x_mean : x_best_)},
           {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}};

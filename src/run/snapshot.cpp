@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
 #include "porter/run/experiment.hpp"
 
 namespace porter {
@@ -31,8 +32,8 @@ void unpack(const NpyArray& array, const std::string& name, const std::string& s
   const std::vector<std::size_t> shape = {rows.agents(), rows.dim()};
   require(array.shape == shape, ErrorKind::io, source, ": the array ", name, " must be ", shape[0],
           " x ", shape[1], "; this is the checkpoint of another run");
-  std::transform(array.values.begin(), array.values.end(), rows.values().begin(),
-                 [](double value) { return static_cast<Real>(value); });
+  for (std::size_t i = 0; i < rows.agents(); ++i)
+    scaled_copy(1.0, std::span(array.values).subspan(i * rows.dim(), rows.dim()), rows.row(i));
 }
 
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
@@ -52,8 +53,7 @@ Npz Experiment::snapshot() {
   for (const auto& [name, matrix] : algorithm_->state())
     std::visit(
         [&](const auto* rows) {
-          arrays["state_" + name] = {{rows->agents(), rows->dim()},
-                                     {rows->values().begin(), rows->values().end()}};
+          arrays["state_" + name] = {{rows->agents(), rows->dim()}, rows->flat()};
         },
         matrix);
   const auto& traffic = algorithm_->traffic();

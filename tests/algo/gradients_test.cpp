@@ -19,7 +19,7 @@ struct Fixture {
   ThreadPool pool{1};
   Rows X = [] {
     Rows rows(3, 8);
-    RngStream(1, Draw::test, 0, 0).fill_normal(rows.values());
+    for (std::uint32_t i = 0; i < 3; ++i) RngStream(1, Draw::test, i, 0).fill_normal(rows.row(i));
     return rows;
   }();
 
@@ -158,14 +158,15 @@ TEST(Gradients, SecureNoiseIsOnItsGridAndNeverTheSameTwice) {
                                 .secure = secure};
   const auto first = f.estimate(options), second = f.estimate(options);
   EXPECT_FALSE(first == second);  // same seed, same round
-  for (const double value : first.values()) EXPECT_EQ(std::remainder(value, secure.grid()), 0);
+  for (const double value : first.flat()) EXPECT_EQ(std::remainder(value, secure.grid()), 0);
 }
 
 TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat) {
   Fixture f;
   BasicRows<float> x(3, 8), g(3, 8);
-  for (std::size_t i = 0; i < x.values().size(); ++i)
-    f.X.values()[i] = x.values()[i] = static_cast<float>(f.X.values()[i]);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 8; ++j)
+      f.X.row(i)[j] = x.row(i)[j] = static_cast<float>(f.X.row(i)[j]);
   for (const double noise_stddev : {0.0, 0.5}) {
     const GradientOptions options{.sampler = Fixture::sampler(4),
                                   .clip = parse_clip("smooth:1"),
@@ -176,12 +177,13 @@ TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat)
       estimator.prepare(i, std::as_const(x).row(i), 1, g.row(i));
       estimator.release(Tile{i, 0, 8}, 1, g.row(i));
     }
-    for (std::size_t k = 0; k < G.values().size(); ++k) {
+    const auto wide = G.flat(), narrow = g.flat();
+    for (std::size_t k = 0; k < wide.size(); ++k) {
       if (noise_stddev == 0) {
-        EXPECT_EQ(g.values()[k], static_cast<float>(G.values()[k]));
+        EXPECT_EQ(narrow[k], static_cast<float>(wide[k]));
       }
       // The gradient, the product and the sum are rounded, each by 6e-8 of at most 3.
-      EXPECT_NEAR(g.values()[k], G.values()[k], 6e-7);
+      EXPECT_NEAR(narrow[k], wide[k], 6e-7);
     }
   }
 }
@@ -190,7 +192,7 @@ TEST(Gradients, ABrokenSampleContributesNothing) {
   Fixture f;
   f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0
   const auto G = f.estimate({.sampler = Fixture::sampler(20), .clip = parse_clip("smooth:1")});
-  EXPECT_TRUE(all_finite(G.values()));
+  EXPECT_TRUE(all_finite(G.flat()));
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
   network.gossip = 4;  // 7 coordinates, 2 at a time
   const auto toy = network.build();
   for (const auto& [name, rows] : toy->algorithm->state())
-    if (name == "X") RngStream(1, Draw::test, 0, 0).fill_normal(std::get<Rows*>(rows)->values());
+    if (name == "X")
+      for (std::uint32_t i = 0; i < toy->algorithm->iterates().agents(); ++i)
+        RngStream(1, Draw::test, i, 0).fill_normal(std::get<Rows*>(rows)->row(i));
   const double before = disagreement(toy->algorithm->iterates());
   const auto mean = mean_row(toy->algorithm->iterates());
   toy->algorithm->step(1);

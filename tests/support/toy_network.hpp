@@ -86,7 +86,8 @@ struct ToyNetwork {
     template <class Real>
     static Rows widened(const BasicRows<Real>& rows) {
       Rows wide(rows.agents(), rows.dim());
-      std::copy(rows.values().begin(), rows.values().end(), wide.values().begin());
+      for (std::size_t i = 0; i < rows.agents(); ++i)
+        std::ranges::copy(rows.row(i), wide.row(i).begin());
       return wide;
     }
   };

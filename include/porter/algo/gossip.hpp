@@ -9,6 +9,7 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
+#include "porter/core/lender.hpp"
 
 namespace porter {
 
@@ -21,14 +22,18 @@ namespace porter {
 ///   Q <- Q + C(S - Q)     one message per agent, the same bytes to every neighbour
 /// collect():
 ///   the messages of all neighbours are here
-/// gap(channel, tile):  of every tile once, in any order and on any thread
-///   gap <- (W - I)^T Q    kept incrementally: k non-zeros cost k * degree, not d * degree
+/// mix(work):           work(tile, gap) for every tile of every agent, on all threads
+///   gap(channel)          the tile of (W - I)^T Q
 ///
 /// S - Q is rounded to float once, when it is published. Q moves only by decoded payloads, at the
 /// sender too, so both ends hold the same bits. Each receiver adds in ascending order of sender, so
-/// results do not depend on threads. A gap in float drifts from its Q, step by step; there
-/// it is built anew from Q every 64 steps, summed in double and rounded once. Which steps these are
-/// depends on their number alone, so a resumed run does the same.
+/// results do not depend on threads.
+///
+/// Few agents with long messages: the gaps are sums over the rows of Q, made where they are used
+/// and stored nowhere. Else they are kept incrementally: k non-zeros cost k * degree additions, not
+/// d * degree. A stored gap in float drifts from its Q, step by step; there it is built anew from Q
+/// every 64 steps, summed in double and rounded once. Which steps these are depends on their number
+/// alone, so a resumed run does the same.
 template <class Real>
 class BasicGossip {
  public:
@@ -45,10 +50,9 @@ class BasicGossip {
   /// One row per channel, in their order.
   void publish(std::size_t agent, std::initializer_list<std::span<const Real>> states);
   void collect();
-  /// The tile of (W - I)^T Q, this round's messages included.
-  std::span<const Real> gap(std::size_t channel, const Tile& tile);
-  /// Asks for the gaps of a tile that is next.
-  void prefetch(const Tile& tile);
+  /// work(const Tile&, gap): each tile once; `gap` as above, each channel once.
+  template <class Work>
+  void mix(ThreadPool& pool, const Work& work);
 
   Traffic& traffic() { return traffic_; }
   void append_state(std::vector<NamedRows>& state);
@@ -56,10 +60,15 @@ class BasicGossip {
  private:
   struct Line {
     Draw use;
-    BasicRows<Real> Q, gap;
+    BasicRows<Real> Q, gap;         // no gap where they are not stored
     std::vector<Message> messages;  // per sender, as every receiver decodes it
   };
 
+  /// A stretch of coordinates of all agents, with its gaps: channel by channel, agent by agent.
+  using Gaps = std::vector<Real>;
+  void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const;
+
+  std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
 
   const Compressor& compressor_;
@@ -71,9 +80,34 @@ class BasicGossip {
   bool rebuild_ = false;                             // the gaps of this step come from Q
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;
+  bool stores_gaps_ = true;
   std::vector<Line> lines_;
+  Lender<Gaps> gaps_;  // where they are not stored
   Traffic traffic_;
 };
+
+template <class Real>
+template <class Work>
+void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
+  const std::size_t agents = degrees_.size(), dim = lines_.front().Q.dim();
+  if (stores_gaps_) {
+    for_each_tile(pool, agents, dim, [&](const Tile& tile) {
+      for (auto& line : lines_) prefetch(tile.of(line.gap.row(tile.agent)));
+      work(tile, [&](std::size_t channel) { return stored_gap(channel, tile); });
+    });
+    return;
+  }
+  constexpr std::size_t kStretch = 1024;
+  pool.parallel_for((dim + kStretch - 1) / kStretch, [&](std::size_t piece) {
+    const std::size_t first = piece * kStretch, size = std::min(kStretch, dim - first);
+    const auto gaps = gaps_.take();
+    sum_gaps(first, size, *gaps);
+    for (std::size_t agent = 0; agent < agents; ++agent)
+      work(Tile{agent, first, size}, [&](std::size_t channel) {
+        return std::span<const Real>(*gaps).subspan((channel * agents + agent) * size, size);
+      });
+  });
+}
 using Gossip = BasicGossip<double>;
 
 }  // namespace porter

@@ -28,33 +28,47 @@ struct PageAllocator {
   friend bool operator==(PageAllocator, PageAllocator) { return true; }
 };
 
-/// A matrix with one row per hosted agent, rows contiguous; starts at zero. Real is double or
-/// float.
+/// A matrix with one row per agent; starts at zero. Real is double or float. Every row starts at a
+/// cache line, and rows are an odd number of lines apart: the same coordinates of all rows then do
+/// not fight for the same places of a cache.
 template <class Real>
 class BasicRows {
  public:
   BasicRows() = default;
   BasicRows(std::size_t agents, std::size_t dim)
-      : agents_(agents), dim_(dim), values_(agents * dim, Real{0}) {}
+      : agents_(agents), dim_(dim), stride_(stride_of(dim)), values_(agents * stride_, Real{0}) {}
 
   std::size_t agents() const { return agents_; }
   std::size_t dim() const { return dim_; }
 
   std::span<Real> row(std::size_t agent) {
     assert(agent < agents_);
-    return {values_.data() + agent * dim_, dim_};
+    return {values_.data() + agent * stride_, dim_};
   }
   std::span<const Real> row(std::size_t agent) const {
     assert(agent < agents_);
-    return {values_.data() + agent * dim_, dim_};
+    return {values_.data() + agent * stride_, dim_};
   }
-  std::span<Real> values() { return values_; }
-  std::span<const Real> values() const { return values_; }
+  /// From the start of a row to the start of the next.
+  std::size_t stride() const { return stride_; }
+  /// Row after row, without gaps.
+  std::vector<double> flat() const {
+    std::vector<double> values;
+    values.reserve(agents_ * dim_);
+    for (std::size_t i = 0; i < agents_; ++i)
+      values.insert(values.end(), row(i).begin(), row(i).end());
+    return values;
+  }
 
   friend bool operator==(const BasicRows&, const BasicRows&) = default;
 
  private:
-  std::size_t agents_ = 0, dim_ = 0;
+  static std::size_t stride_of(std::size_t dim) {
+    constexpr std::size_t kPerLine = 64 / sizeof(Real);
+    return ((dim + kPerLine - 1) / kPerLine | 1) * kPerLine;
+  }
+
+  std::size_t agents_ = 0, dim_ = 0, stride_ = 0;
   std::vector<Real, PageAllocator<Real>> values_;
 };
 using Rows = BasicRows<double>;

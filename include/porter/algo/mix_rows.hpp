@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "porter/core/rows.hpp"
+#include "porter/graph/mixing.hpp"
+
+namespace porter {
+
+/// Row i of `out`, for every receiver i: the coordinates [first, first + size) of
+///   sum over (s, w) in incoming[i] of  w Q_s
+/// in the order of the senders, each product rounded. Row i starts at out[i * size].
+template <class Real>
+void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRows<Real>& Q,
+              std::size_t first, std::size_t size, std::span<Real> out);
+
+}  // namespace porter

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/algo/mix_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include "every_simd_target.hpp"
+#include "porter/core/rng.hpp"
+
+namespace porter {
+namespace {
+
+template <class Real>
+std::vector<Real> plain_loops(std::span<const std::vector<MixingWeight>> incoming,
+                              const BasicRows<Real>& Q, std::size_t first, std::size_t size) {
+  std::vector<Real> out;
+  for (const auto& senders : incoming)
+    for (std::size_t j = first; j < first + size; ++j) {
+      Real sum = 0;
+      for (const auto& [sender, weight] : senders)
+        sum += static_cast<Real>(weight) * Q.row(sender)[j];
+      out.push_back(sum);
+    }
+  return out;
+}
+
+template <class Real>
+void compare_on_every_target() {
+  RngStream rng(1, Draw::test, 0, 0);
+  for (int trial = 0; trial < 60; ++trial) {
+    const std::size_t agents = 1 + rng.below(12), dim = 1 + rng.below(700);
+    const std::size_t first = rng.below(dim), size = 1 + rng.below(dim - first);
+    BasicRows<Real> Q(agents, dim);
+    for (std::size_t i = 0; i < agents; ++i)
+      for (auto& value : Q.row(i)) value = static_cast<Real>(rng.uniform() - 0.5);
+    std::vector<std::vector<MixingWeight>> incoming(agents);
+    for (auto& senders : incoming)
+      for (std::uint32_t s = 0; s < agents; ++s)
+        if (rng.below(3) != 0) senders.push_back({s, rng.uniform()});
+    const auto expected = plain_loops<Real>(incoming, Q, first, size);
+    for_every_simd_target([&](const auto&) {
+      std::vector<Real> out(agents * size);
+      mix_rows<Real>(incoming, Q, first, size, out);
+      EXPECT_EQ(out, expected) << agents << " agents, " << size << " of " << dim;
+    });
+  }
+}
+
+TEST(MixRows, GivesTheBitsOfPlainLoopsOnEveryTarget) {
+  compare_on_every_target<double>();
+  compare_on_every_target<float>();
+}
+
+}  // namespace
+}  // namespace porter
