@@ -103,7 +103,7 @@ std::span<const Real> BasicGossip<Real>::stored_gap(std::size_t channel, const T
 
 template <class Real>
 void BasicGossip<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const {
-  const std::size_t channel_size = incoming_.size() * size;
+  const std::size_t channel_size = incoming_.size() * whole_lines<Real>(size);
   gaps.resize(lines_.size() * channel_size);
   for (std::size_t c = 0; c < lines_.size(); ++c)
     mix_rows<Real>(incoming_, lines_[c].Q, first, size,

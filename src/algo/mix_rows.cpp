@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/algo/mix_rows.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -9,27 +10,26 @@
 namespace porter {
 namespace {
 
-// A block of a receiver's sum stays in registers while the senders pass by; a chunk of all senders'
-// rows stays in the first-level cache while the receivers pass by.
-constexpr std::size_t kRegisters = 8, kChunkBytes = 1024;
+// A chunk of all senders' rows stays in the first-level cache while the receivers pass by.
+constexpr std::size_t kChunkLines = 16;
 
 template <class Real>
-struct Wide {
-  typedef Real Vector __attribute__((vector_size(64)));
-  static constexpr std::size_t kLanes = 64 / sizeof(Real), kBlock = kRegisters * kLanes;
+struct Line {
+  typedef Real Vector __attribute__((vector_size(kLineBytes)));
+  static constexpr std::size_t kSize = kLineBytes / sizeof(Real);
 };
 
-template <class Real>
-PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* q,
+// The sum stays in registers while the senders pass by.
+template <std::size_t lines, class Real>
+PORTER_INLINE inline void sum_lines(std::span<const MixingWeight> senders, const Real* q,
                                     std::size_t stride, Real* out) {
-  using Vector = typename Wide<Real>::Vector;
-  Vector sums[kRegisters] = {};
+  typename Line<Real>::Vector sums[lines] = {};
   for (const auto& [sender, weight] : senders) {
     const Real* row = q + sender * stride;
     const auto w = static_cast<Real>(weight);
-    for (std::size_t r = 0; r < kRegisters; ++r) {
-      Vector values;
-      std::memcpy(&values, row + r * Wide<Real>::kLanes, sizeof values);
+    for (std::size_t r = 0; r < lines; ++r) {
+      typename Line<Real>::Vector values;
+      std::memcpy(&values, row + r * Line<Real>::kSize, sizeof values);
       sums[r] += w * values;
     }
   }
@@ -37,14 +37,13 @@ PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const
 }
 
 template <class Real>
-PORTER_INLINE inline void sum_rest(std::span<const MixingWeight> senders, const Real* q,
-                                   std::size_t stride, std::size_t size, Real* out) {
-  for (std::size_t j = 0; j < size; ++j) {
-    Real sum = 0;
-    for (const auto& [sender, weight] : senders)
-      sum += static_cast<Real>(weight) * q[sender * stride + j];
-    out[j] = sum;
-  }
+PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* q,
+                                    std::size_t stride, std::size_t lines, Real* out) {
+  constexpr std::size_t kSize = Line<Real>::kSize;
+  std::size_t r = 0;
+  for (; r + 8 <= lines; r += 8) sum_lines<8>(senders, q + r * kSize, stride, out + r * kSize);
+  for (; r + 4 <= lines; r += 4) sum_lines<4>(senders, q + r * kSize, stride, out + r * kSize);
+  for (; r < lines; ++r) sum_lines<1>(senders, q + r * kSize, stride, out + r * kSize);
 }
 
 }  // namespace
@@ -52,20 +51,17 @@ PORTER_INLINE inline void sum_rest(std::span<const MixingWeight> senders, const 
 template <class Real>
 void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRows<Real>& Q,
               std::size_t first, std::size_t size, std::span<Real> out) {
-  assert(first + size <= Q.dim() && out.size() == incoming.size() * size);
-  constexpr std::size_t kBlock = Wide<Real>::kBlock, kChunk = kChunkBytes / sizeof(Real);
+  constexpr std::size_t kSize = Line<Real>::kSize;
+  const std::size_t lines = whole_lines<Real>(size) / kSize;
+  assert(first % kSize == 0 && first + size <= Q.dim());
+  assert(out.size() == incoming.size() * lines * kSize);
   const Real* q = Q.row(0).data() + first;
   Real* to = out.data();
   with_vectors([=, stride = Q.stride()]<std::size_t>() PORTER_INLINE {
-    for (std::size_t chunk = 0; chunk < size; chunk += kChunk) {
-      const std::size_t end = std::min(size, chunk + kChunk);
-      for (std::size_t i = 0; i < incoming.size(); ++i) {
-        const std::span<const MixingWeight> senders = incoming[i];
-        std::size_t j = chunk;
-        for (; j + kBlock <= end; j += kBlock) sum_block(senders, q + j, stride, to + i * size + j);
-        sum_rest(senders, q + j, stride, end - j, to + i * size + j);
-      }
-    }
+    for (std::size_t chunk = 0; chunk < lines; chunk += kChunkLines)
+      for (std::size_t i = 0; i < incoming.size(); ++i)
+        sum_chunk<Real>(incoming[i], q + chunk * kSize, stride,
+                        std::min(kChunkLines, lines - chunk), to + (i * lines + chunk) * kSize);
   });
 }
 

@@ -14,12 +14,12 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t{1} << 21;
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 }  // namespace
 
 void* allocate_pages(std::size_t bytes) {
-  const std::size_t page = bytes < 2 * kHugePage ? kCacheLine : kHugePage;
+  const std::size_t page = bytes < 2 * kHugePage ? kLineBytes : kHugePage;
   const std::size_t rounded = (bytes + page - 1) / page * page;
   void* memory = std::aligned_alloc(page, std::max(rounded, page));
   if (memory == nullptr) throw std::bad_alloc();

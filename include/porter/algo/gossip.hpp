@@ -104,7 +104,8 @@ void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
     sum_gaps(first, size, *gaps);
     for (std::size_t agent = 0; agent < agents; ++agent)
       work(Tile{agent, first, size}, [&](std::size_t channel) {
-        return std::span<const Real>(*gaps).subspan((channel * agents + agent) * size, size);
+        const std::size_t row = channel * agents + agent;
+        return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size), size);
       });
   });
 }

@@ -28,6 +28,15 @@ struct PageAllocator {
   friend bool operator==(PageAllocator, PageAllocator) { return true; }
 };
 
+inline constexpr std::size_t kLineBytes = 64;  // of a cache
+
+/// `size` rounded up to values that fill cache lines.
+template <class Real>
+constexpr std::size_t whole_lines(std::size_t size) {
+  constexpr std::size_t kPerLine = kLineBytes / sizeof(Real);
+  return (size + kPerLine - 1) / kPerLine * kPerLine;
+}
+
 /// A matrix with one row per agent; starts at zero. Real is double or float. Every row starts at a
 /// cache line, and rows are an odd number of lines apart: the same coordinates of all rows then do
 /// not fight for the same places of a cache.
@@ -64,8 +73,8 @@ class BasicRows {
 
  private:
   static std::size_t stride_of(std::size_t dim) {
-    constexpr std::size_t kPerLine = 64 / sizeof(Real);
-    return ((dim + kPerLine - 1) / kPerLine | 1) * kPerLine;
+    constexpr std::size_t kPerLine = kLineBytes / sizeof(Real);
+    return whole_lines<Real>(dim) | kPerLine;
   }
 
   std::size_t agents_ = 0, dim_ = 0, stride_ = 0;
@@ -89,8 +98,7 @@ inline constexpr std::size_t kTileSize = 2048;
 template <class Real>
 void prefetch(std::span<Real> values) {
 #if defined(__GNUC__)
-  constexpr std::size_t kCacheLine = 64;
-  for (std::size_t i = 0; i < values.size(); i += kCacheLine / sizeof(Real))
+  for (std::size_t i = 0; i < values.size(); i += kLineBytes / sizeof(Real))
     __builtin_prefetch(values.data() + i, 1, 2);  // to be written; the second level will do
 #endif
 }
