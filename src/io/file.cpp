@@ -19,7 +19,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 std::string reason() { return std::strerror(errno); }
 
-// Closes on every path; write_file closes explicitly to see the error.
+// Closes on every path.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -29,20 +29,10 @@ class FileDescriptor {
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   int get() const { return fd_; }
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
-
-void write_all(int fd, std::string_view content, const std::filesystem::path& path) {
-  while (!content.empty()) {
-    const auto written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    require(written > 0, ErrorKind::io, "cannot write ", path.string(), ": ", reason());
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
 
 }  // namespace
 
@@ -89,22 +79,42 @@ std::string read_raw_file(const std::filesystem::path& path) {
   return content;
 }
 
-void write_file(const std::filesystem::path& path, std::string_view content) {
-  const auto temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  try {
-    FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    require(file.get() >= 0, ErrorKind::io, "cannot create ", path.string(), ": ", reason());
-    write_all(file.get(), content, path);
-    require(::fsync(file.get()) == 0, ErrorKind::io, "cannot write ", path.string(), ": ",
-            reason());
-    require(file.close(), ErrorKind::io, "cannot write ", path.string(), ": ", reason());
-    std::filesystem::rename(temporary, path);
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    if (dynamic_cast<const Error*>(&error)) throw;
-    fail(ErrorKind::io, "cannot write ", path.string(), ": ", error.what());
+FileWriter::FileWriter(std::filesystem::path path)
+    : path_(std::move(path)),
+      temporary_(path_.string() + ".tmp" + std::to_string(::getpid())),
+      fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  if (fd_ < 0) fail_to("create");
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ >= 0) ::close(fd_);
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);  // not there once it has its name
+}
+
+void FileWriter::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail_to("write");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void FileWriter::finish() {
+  if (::fsync(fd_) != 0) fail_to("write");
+  if (::close(std::exchange(fd_, -1)) != 0) fail_to("write");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
+}
+
+void FileWriter::fail_to(const char* action) const {
+  fail(ErrorKind::io, "cannot ", action, " ", path_.string(), ": ", reason());
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  FileWriter file(path);
+  file.write(content);
+  file.finish();
 }
 
 }  // namespace porter

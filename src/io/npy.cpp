@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "npy_header.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 
@@ -122,7 +123,7 @@ void to_row_major(NpyArray& array) {
 
 }  // namespace
 
-std::string encode_npy(std::span<const std::size_t> shape, std::span<const double> values) {
+std::string npy_header(std::span<const std::size_t> shape) {
   std::string extents;
   for (const auto extent : shape) extents.append(std::to_string(extent)).append(", ");
   if (shape.size() > 1) extents.resize(extents.size() - 2);
@@ -136,7 +137,11 @@ std::string encode_npy(std::span<const std::size_t> shape, std::span<const doubl
   bytes += '\x00';
   bytes += static_cast<char>(header.size() & 0xFF);
   bytes += static_cast<char>(header.size() >> 8);
-  bytes += header;
+  return bytes + header;
+}
+
+std::string encode_npy(std::span<const std::size_t> shape, std::span<const double> values) {
+  std::string bytes = npy_header(shape);
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   return bytes;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "npy_header.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
@@ -60,48 +61,90 @@ std::size_t find_end_record(std::string_view bytes, const std::string& name) {
   fail(ErrorKind::io, name, ": not a .npz file, or truncated (no zip directory at its end)");
 }
 
-}  // namespace
+std::string_view bytes_of(std::span<const double> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
 
-std::string encode_npz(const Npz& arrays) {
-  std::string bytes, directory;
+std::uint32_t checksum(std::string_view header, const NpyParts& array) {
+  auto sum = static_cast<uLong>(checksum(header));
+  for (const auto part : array.parts)
+    if (!part.empty())  // without bytes zlib would start anew
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size_bytes());
+  return static_cast<std::uint32_t>(sum);
+}
+
+// The fields that the local and the central header of a member share.
+std::string common_fields(std::uint32_t crc, std::uint32_t size, std::size_t name_size) {
+  std::string fields;
+  append<std::uint16_t>(fields, 20);        // version needed
+  append<std::uint16_t>(fields, 0);         // flags
+  append<std::uint16_t>(fields, 0);         // stored
+  append<std::uint32_t>(fields, 0x210000);  // 1980-01-01 00:00, so equal arrays give equal files
+  append(fields, crc);
+  append(fields, size);
+  append(fields, size);
+  append(fields, static_cast<std::uint16_t>(name_size));
+  append<std::uint16_t>(fields, 0);  // extra
+  return fields;
+}
+
+// Hands the bytes of the archive to put(), piece by piece.
+template <class Put>
+void put_npz(const NpzParts& arrays, const Put& put) {
+  std::string directory;
+  std::size_t written = 0;
+  const auto write = [&](std::string_view piece) {
+    put(piece);
+    written += piece.size();
+  };
   for (const auto& [key, array] : arrays) {
-    const std::string file_name = key + ".npy";
-    const std::string data = encode_npy(array.shape, array.values);
-    require(data.size() < 0xFFFFFFFF && bytes.size() < 0xFFFFFFFF, ErrorKind::io,
-            "cannot write the array '", key, "': a .npz file holds at most 4 GiB");
-    const auto offset = static_cast<std::uint32_t>(bytes.size());
-    std::string common;                 // the fields that the local and the central header share
-    append<std::uint16_t>(common, 20);  // version needed
-    append<std::uint16_t>(common, 0);   // flags
-    append<std::uint16_t>(common, 0);   // stored
-    append<std::uint32_t>(common, 0x210000);  // 1980-01-01 00:00, so equal arrays give equal files
-    append<std::uint32_t>(common, checksum(data));
-    append<std::uint32_t>(common, static_cast<std::uint32_t>(data.size()));
-    append<std::uint32_t>(common, static_cast<std::uint32_t>(data.size()));
-    append<std::uint16_t>(common, static_cast<std::uint16_t>(file_name.size()));
-    append<std::uint16_t>(common, 0);  // extra
-
-    append(bytes, kLocalHeader);
-    bytes += common + file_name + data;
+    std::size_t count = 0;
+    for (const auto part : array.parts) count += part.size();
+    const std::string name = key + ".npy", header = npy_header(array.shape);
+    const std::size_t size = header.size() + count * sizeof(double);
+    require(size < 0xFFFFFFFF && written < 0xFFFFFFFF, ErrorKind::io, "cannot write the array '",
+            key, "': a .npz file holds at most 4 GiB");
+    const auto common =
+        common_fields(checksum(header, array), static_cast<std::uint32_t>(size), name.size());
 
     append(directory, kCentralHeader);
     append<std::uint16_t>(directory, 20);  // version made by
     directory += common;
     directory.append(10, '\0');  // comment size, disk, attributes
-    append(directory, offset);
-    directory += file_name;
+    append(directory, static_cast<std::uint32_t>(written));
+    directory += name;
+
+    std::string local;
+    append(local, kLocalHeader);
+    write(local + common + name + header);
+    for (const auto part : array.parts) write(bytes_of(part));
   }
-  const auto directory_at = static_cast<std::uint32_t>(bytes.size());
-  bytes += directory;
-  append(bytes, kEnd);
-  append<std::uint32_t>(bytes, 0);
-  append<std::uint16_t>(bytes, static_cast<std::uint16_t>(arrays.size()));
-  append<std::uint16_t>(bytes, static_cast<std::uint16_t>(arrays.size()));
-  append<std::uint32_t>(bytes, static_cast<std::uint32_t>(directory.size()));
-  append(bytes, directory_at);
-  append<std::uint16_t>(bytes, 0);
+  std::string end = directory;
+  append(end, kEnd);
+  append<std::uint32_t>(end, 0);
+  append(end, static_cast<std::uint16_t>(arrays.size()));
+  append(end, static_cast<std::uint16_t>(arrays.size()));
+  append(end, static_cast<std::uint32_t>(directory.size()));
+  append(end, static_cast<std::uint32_t>(written));
+  append<std::uint16_t>(end, 0);
+  write(end);
+}
+
+NpzParts parts_of(const Npz& arrays) {
+  NpzParts parts;
+  for (const auto& [key, array] : arrays) parts[key] = {array.shape, {array.values}};
+  return parts;
+}
+
+}  // namespace
+
+std::string encode_npz(const NpzParts& arrays) {
+  std::string bytes;
+  put_npz(arrays, [&](std::string_view part) { bytes += part; });
   return bytes;
 }
+
+std::string encode_npz(const Npz& arrays) { return encode_npz(parts_of(arrays)); }
 
 Npz decode_npz(std::string_view bytes, const std::string& name) {
   Npz arrays;
@@ -142,8 +185,14 @@ Npz decode_npz(std::string_view bytes, const std::string& name) {
   return arrays;
 }
 
+void save_npz(const std::filesystem::path& path, const NpzParts& arrays) {
+  FileWriter file(path);
+  put_npz(arrays, [&](std::string_view part) { file.write(part); });
+  file.finish();
+}
+
 void save_npz(const std::filesystem::path& path, const Npz& arrays) {
-  write_file(path, encode_npz(arrays));
+  save_npz(path, parts_of(arrays));
 }
 
 Npz load_npz(const std::filesystem::path& path) {

@@ -239,15 +239,17 @@ MetricsRow Experiment::evaluate() {
   return row;
 }
 
-Npz Experiment::model() const {
-  const auto& iterates = algorithm_->iterates();
-  const Rows X = iterates.agents() == 1 ? repeat_row(iterates.row(0), facts_.agents) : iterates;
-  const auto vector = [](std::vector<double> x) { return NpyArray{{x.size()}, x}; };
-  const auto x_mean = mean_row(iterates);
-  return {{"X", {{X.agents(), X.dim()}, X.flat()}},
-          {"x_mean", vector(x_mean)},
-          {"x_best", vector(x_best_.empty() ? x_mean : x_best_)},
-          {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}};
+void Experiment::with_model(const std::function<void(const NpzParts&)>& use) const {
+  const auto& X = algorithm_->iterates();
+  NpyParts rows{{facts_.agents, X.dim()}, {}};
+  for (std::size_t i = 0; i < facts_.agents; ++i)
+    rows.parts.push_back(X.row(X.agents() == 1 ? 0 : i));
+  const auto vector = [](const std::vector<double>& x) { return NpyParts{{x.size()}, {x}}; };
+  const auto x_mean = mean_row(X);
+  use({{"X", std::move(rows)},
+       {"x_mean", vector(x_mean)},
+       {"x_best", vector(x_best_.empty() ? x_mean : x_best_)},
+       {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}});
 }
 
 }  // namespace porter

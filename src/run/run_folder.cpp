@@ -137,7 +137,7 @@ void RunFolder::write_checkpoint(Experiment& experiment) {
 
 void RunFolder::finish(const Experiment& experiment, TrainStatus status) {
   if (status == TrainStatus::finished || status == TrainStatus::budget_spent)
-    save_npz(path_ / "model.npz", experiment.model());
+    experiment.with_model([&](const auto& model) { save_npz(path_ / "model.npz", model); });
   if (status != TrainStatus::diverged) write_file(path_ / "privacy.json", privacy_json(experiment));
   write_file(path_ / "summary.json",
              summary_json(experiment, path_.filename().string(), status, last_));

@@ -47,6 +47,15 @@ TEST(Npz, RoundTripsAndIsReproducible) {
   EXPECT_EQ(back.at("X").shape, (std::vector<std::size_t>{1}));
 }
 
+TEST(Npz, PartsAreWrittenAsTheWhole) {
+  const std::span<const double> values = kMatrix.values;
+  const NpzParts parts = {{"x", {{2, 3}, {values.first(1), {}, values.subspan(1)}}}};
+  EXPECT_EQ(encode_npz(parts), encode_npz({{"x", kMatrix}}));
+  const TempDir folder;
+  save_npz(folder.path() / "x.npz", parts);
+  EXPECT_EQ(read_file(folder.path() / "x.npz"), encode_npz(parts));
+}
+
 TEST(Npz, RefusesTruncationAndAlteredMembers) {
   const auto bytes = encode_npz({{"x", kMatrix}});
   for (std::size_t size = 0; size < bytes.size(); ++size)

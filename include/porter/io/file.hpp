@@ -15,8 +15,27 @@ std::string read_file(const std::filesystem::path& path,
 /// The bytes as they are, packed or not.
 std::string read_raw_file(const std::filesystem::path& path);
 
-/// Writes beside the target, flushes to disk, then renames: after any failure the old content or
-/// nothing is there, never half of the new. Error{io} names the path and the reason.
+/// Writes beside the target; finish() flushes to disk and renames. After any failure, or without
+/// finish(), the old content or nothing is there, never half of the new. Error{io} names the path
+/// and the reason.
+class FileWriter {
+ public:
+  explicit FileWriter(std::filesystem::path path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  void write(std::string_view bytes);
+  void finish();
+
+ private:
+  [[noreturn]] void fail_to(const char* action) const;
+
+  std::filesystem::path path_, temporary_;
+  int fd_;
+};
+
+/// All of it at once.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 /// Lower-case hexadecimal SHA-256 of the bytes.

@@ -25,11 +25,21 @@ void save_npy(const std::filesystem::path& path, std::span<const std::size_t> sh
               std::span<const double> values);
 NpyArray load_npy(const std::filesystem::path& path);
 
+/// An array to write whose values lie elsewhere, one part after the other.
+struct NpyParts {
+  std::vector<std::size_t> shape;
+  std::vector<std::span<const double>> parts;
+};
+
 /// A .npz file: a zip archive of named .npy members (read stored or deflated; written stored).
 using Npz = std::map<std::string, NpyArray>;
+using NpzParts = std::map<std::string, NpyParts>;
 std::string encode_npz(const Npz& arrays);
+std::string encode_npz(const NpzParts& arrays);
 Npz decode_npz(std::string_view bytes, const std::string& name);
 void save_npz(const std::filesystem::path& path, const Npz& arrays);
+/// Needs no memory to speak of.
+void save_npz(const std::filesystem::path& path, const NpzParts& arrays);
 Npz load_npz(const std::filesystem::path& path);
 
 /// The member `key`, or Error{io} listing the members that `source` has.

@@ -73,7 +73,7 @@ class Experiment {
 
   /// x_mean (d), X (n x d), x_best (d), x_out (d); x_out is the last average where its round has
   /// not come yet.
-  Npz model() const;
+  void with_model(const std::function<void(const NpzParts&)>& use) const;
 
   /// All that a later restore needs to continue bit for bit.
   Npz snapshot();
