@@ -79,9 +79,21 @@ std::string read_raw_file(const std::filesystem::path& path) {
   return content;
 }
 
+namespace {
+
+constexpr std::string_view kTemporary = ".part-";  // and the number of the process
+
+}  // namespace
+
+bool holds_nothing(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().filename().string().find(kTemporary) == std::string::npos) return false;
+  return true;
+}
+
 FileWriter::FileWriter(std::filesystem::path path)
     : path_(std::move(path)),
-      temporary_(path_.string() + ".tmp" + std::to_string(::getpid())),
+      temporary_(path_.string().append(kTemporary) + std::to_string(::getpid())),
       fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
   if (fd_ < 0) fail_to("create");
 }

@@ -34,7 +34,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   const bool holds_run = fs::exists(path_ / kConfigFile);
   require(!fs::exists(path_) || fs::is_directory(path_), ErrorKind::usage, "the output ",
           path_.string(), " exists and is not a folder");
-  require(holds_run || !fs::exists(path_) || fs::is_empty(path_), ErrorKind::usage,
+  require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,
           "the output folder ", path_.string(), " holds other files and no run; choose another");
   if (existing == ExistingRun::resume) {
     require(holds_run, ErrorKind::usage, "cannot resume: ", path_.string(), " holds no run");

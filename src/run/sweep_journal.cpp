@@ -97,13 +97,14 @@ void prepare_folder(const fs::path& folder, const Sweep& sweep, ExistingRun exis
   const bool holds_sweep = fs::exists(folder / kPlanFile);
   require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
           folder.string(), " exists and is not a folder");
-  require(holds_sweep || !fs::exists(folder) || fs::is_empty(folder), ErrorKind::usage,
+  require(holds_sweep || !fs::exists(folder) || holds_nothing(folder), ErrorKind::usage,
           "the output folder ", folder.string(), " holds other files and no sweep; choose another");
   if (existing == ExistingRun::resume) {
     require(holds_sweep, ErrorKind::usage, "cannot resume: ", folder.string(), " holds no sweep");
     const auto difference = first_difference(read_file(folder / kPlanFile), sweep.toml);
     require(difference.empty(), ErrorKind::usage, "cannot resume: ", folder.string(),
             " was made with another sweep (", difference, ")");
+    if (!fs::exists(folder / kJournalFile)) write_file(folder / kJournalFile, header());
     return;
   }
   require(!holds_sweep || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
@@ -112,8 +113,8 @@ void prepare_folder(const fs::path& folder, const Sweep& sweep, ExistingRun exis
           "or another --out");
   if (holds_sweep) fs::remove_all(folder);
   make_folder(folder);
+  write_file(folder / kPlanFile, sweep.toml);  // first: a folder with it can be resumed
   write_file(folder / kJournalFile, header());
-  write_file(folder / kPlanFile, sweep.toml);  // last: a folder with it is complete
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_F(Cli, NoSpaceLeftIsAClearErrorAndLeavesNoHalfWrittenResult) {
   EXPECT_NE(result.output.find("cannot write"), std::string::npos) << result.output;
   EXPECT_FALSE(fs::exists(dir_ / "out" / "model.npz"));
   for (const auto& entry : fs::recursive_directory_iterator(dir_.path()))
-    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().string().find(".part-"), std::string::npos) << entry.path();
 }
 
 TEST_F(Cli, DivergenceExitsWithOneAndSaysSo) {

@@ -35,6 +35,9 @@ class FileWriter {
   int fd_;
 };
 
+/// Whether a folder holds nothing but what a killed FileWriter left behind.
+bool holds_nothing(const std::filesystem::path& folder);
+
 /// All of it at once.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
