@@ -7,44 +7,48 @@
 // and take x = j w + o if U < rho(x) / rho(j w) = exp(-t), t = o (2 j w + o) / (2 s^2) < 0.42;
 // minus zero is refused. Then P(x) is proportional to rho(x) on both sides.
 //
-// A trial takes two words. The first chooses the cell from an alias table (Walker 1977) of 1024
-// slots whose shares have 110 bits: 54 come from the word, 56 more are drawn when those tie. The
-// second has the sign, 24 bits of U and the offset. Where these bits of U lie below the smallest
-// exp(-t) of the cell (97 % of the trials) nothing is computed. Else 64 more bits of U are drawn
-// and compared in double, and where that is closer than its error allows, 24 more in quadruple
-// precision.
+// A trial takes one word: a slot of an alias table (Walker 1977) with 1024 slots, the first bits of
+// the share that decides between the slot's two cells, the first bits of U (the level), the whole
+// offset and the sign. These fields do not overlap; share and level have 24 bits each, fewer where
+// the offset has more than 5, and never fewer than 7. Bits that the word does not have are drawn
+// only where they matter:
+//   share    of 110 bits in all, where the first ones tie;
+//   U        of 112 bits in all, where the level decides neither by U < 1 - t (taken) nor by
+//            U >= 1 - t + t^2/2 (refused). With 64 more bits it is compared in double, and where
+//            that is closer than its error allows, with all of them in quadruple precision.
+// Whether they are looked at does not change the outcome, which is that of 110 and 112 bits. About
+// one trial in a hundred is not taken by its first bits (noise_trials.hpp); a value is then
+// finished here, and drawn anew if refused. Values stay where they were begun, so that each has the
+// law whatever the others needed.
 //
 // Distance from the ideal law, as total variation, for ideal words:
 //   cells    probabilities are multiples of 2^-120 and sum to one exactly; the quadruple-precision
 //            weights are good to 2^-102 and their sum to 832 * 2^-113, so with the 832 roundings to
 //            2^-120 the cells are off by a < 2^-101;
-//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b < 2^-109;
+//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b < 2^-109; the bounds
+//   in
+//            double are kept 2^-40 away, far more than their roundings of 2^-50;
 //   both     at least half of the trials are accepted, which turns them into 2 (2 a + b) < 2^-98;
 //   tail     the mass beyond 13 s that is never drawn is at most 2 exp(-13^2 / 2) < 2^-120.
 // statistical_distance() returns 2^-96.
 #include "porter/privacy/discrete_gaussian.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
 #include <cmath>
 
+#include "noise_trials.hpp"
 #include "porter/core/error.hpp"
 #include "quad.hpp"
 
 namespace porter {
 namespace {
 
-constexpr int kSlotBits = 10, kHighBits = 64 - kSlotBits, kLowBits = 56;
-constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
-constexpr Uint128 kShare = Uint128{1} << (kHighBits + kLowBits);  // one slot, in units of mass
-constexpr int kLevelBits = 24;
-constexpr std::uint64_t kLevels = std::uint64_t{1} << kLevelBits;
-
-// Where the sign, the level and the offset lie in the second word.
-constexpr std::uint64_t sign_of(std::uint64_t word) { return word & 1; }
-constexpr std::uint64_t level_of(std::uint64_t word) { return (word >> 1) & (kLevels - 1); }
-constexpr std::uint64_t offset_of(std::uint64_t word, int bits) {
-  return (word >> (kLevelBits + 1)) & ((std::uint64_t{1} << bits) - 1);
-}
+constexpr int kHighBits = 54, kLowBits = 56, kShareBits = kHighBits + kLowBits;
+constexpr Uint128 kShare = Uint128{1} << kShareBits;  // one slot, in units of mass
+constexpr int kUniformBits = 112;                     // of U
 
 // t = o (2 j w + o) / (2 s^2). In quadruple precision the numerator and s^2 are exact.
 template <class Real>
@@ -81,13 +85,6 @@ DiscreteGaussian::DiscreteGaussian(double s) : s_(s), offset_bits_(0) {
   const double width = std::ldexp(1.0, offset_bits_);
   const auto cells = static_cast<std::size_t>(std::ceil(kCut * s / width));
   build_slots(cells);
-  squeeze_.resize(cells);
-  for (std::uint64_t j = 0; j < cells; ++j) {
-    const auto last = (std::uint64_t{1} << offset_bits_) - 1;
-    const auto lowest = exp_minus_series(exponent<Quad>(j << offset_bits_, last, s), 32) *
-                        static_cast<Quad>(kLevels);
-    squeeze_[j] = static_cast<std::uint32_t>(lowest) - (last == 0 ? 0 : 1);
-  }
 }
 
 // Vose's construction: each slot is filled by its own cell and at most one other, in whole units.
@@ -111,44 +108,98 @@ void DiscreteGaussian::build_slots(std::size_t cells) {
     }
   }
   for (const auto full : large) set(full, kShare, full);
+  const int hidden = kHighBits - TrialWord(offset_bits_).share_bits();
+  for (const auto& slot : slots_)
+    short_slots_.push_back((slot.own_high >> hidden) << 32 | slot.other);
+}
+
+TrialTable DiscreteGaussian::table() const {
+  const TrialWord word(offset_bits_);
+  const double levels = std::ldexp(1.0, word.level_bits());
+  return {word, short_slots_.data(), levels / (2 * s_ * s_), levels - 1 - 0x1p-40 * levels};
+}
+
+std::uint64_t DiscreteGaussian::choose_cell(std::uint64_t word, NoiseStream& noise) const {
+  const TrialWord layout(offset_bits_);
+  const std::uint64_t slot = TrialWord::slot(word), share = layout.share(word);
+  const Slot& entry = slots_[slot];
+  const int hidden = kShareBits - layout.share_bits();
+  const Uint128 own = Uint128{entry.own_high} << kLowBits | entry.own_low;
+  if (share != static_cast<std::uint64_t>(own >> hidden))
+    return share < static_cast<std::uint64_t>(own >> hidden) ? slot : entry.other;
+  const Uint128 high = noise.next_u64(), more = high << 64 | noise.next_u64();
+  return (Uint128{share} << hidden | more >> (128 - hidden)) < own ? slot : entry.other;
+}
+
+// By  1 - t <= exp(-t) <= 1 - t + t^2 / 2,  in levels, where that decides. The first comparison is
+// the one of draw_trials, bit by bit.
+bool DiscreteGaussian::accept(std::uint64_t cell, std::uint64_t offset, std::uint64_t level,
+                              NoiseStream& noise) const {
+  const TrialTable trial = table();
+  const double start = static_cast<double>(cell << offset_bits_);
+  const double o = static_cast<double>(offset), u = static_cast<double>(level);
+  const double excess = o * trial.slope * (start + (start + o));  // L t
+  if (u + excess <= trial.limit) return true;
+  const double levels = std::ldexp(1.0, trial.word.level_bits());
+  if (u + excess - excess * excess / (2 * levels) >= levels + 0x1p-40 * levels) return false;
+  return accept_exactly(cell, offset, level, noise);
 }
 
 bool DiscreteGaussian::accept_exactly(std::uint64_t cell, std::uint64_t offset, std::uint64_t level,
                                       NoiseStream& noise) const {
   constexpr double kDoubleError = 0x1p-45;  // ten roundings of 2^-53 and the series
+  const int level_bits = TrialWord(offset_bits_).level_bits();
+  const int last_bits = kUniformBits - 64 - level_bits;
   const std::uint64_t more = noise.next_u64();
   const std::uint64_t start = cell << offset_bits_;
-  const double u = (static_cast<double>(level) + static_cast<double>(more) * 0x1p-64) /
-                   static_cast<double>(kLevels);
+  const double u =
+      std::ldexp(static_cast<double>(level) + static_cast<double>(more) * 0x1p-64, -level_bits);
   const double p = exp_minus_series(exponent<double>(start, offset, s_), 16);
   if (std::abs(u - p) > kDoubleError) return u < p;
-  const std::uint64_t last = noise.next_u64() >> (64 - kLevelBits);
-  const Quad exact_u =
-      (static_cast<Quad>(level) * static_cast<Quad>(0x1p88) +
-       static_cast<Quad>(more) * static_cast<Quad>(0x1p24) + static_cast<Quad>(last)) *
-      static_cast<Quad>(0x1p-112);
+  const Uint128 bits = Uint128{level} << (kUniformBits - level_bits) | Uint128{more} << last_bits |
+                       noise.next_u64() >> (64 - last_bits);
+  const Quad exact_u = static_cast<Quad>(bits) * static_cast<Quad>(0x1p-112);
   return exact_u < exp_minus_series(exponent<Quad>(start, offset, s_), 32);
 }
 
-std::int64_t DiscreteGaussian::draw(NoiseStream& noise) const {
-  while (true) {
-    const std::uint64_t first = noise.next_u64(), second = noise.next_u64();
-    const std::uint64_t slot = first % kSlots, share = first >> kSlotBits;
-    const Slot& entry = slots_[slot];
-    std::uint64_t cell = share < entry.own_high ? slot : entry.other;
-    if (share == entry.own_high) [[unlikely]]
-      cell = noise.next_u64() >> (64 - kLowBits) < entry.own_low ? slot : entry.other;
-    const std::uint64_t offset = offset_of(second, offset_bits_), level = level_of(second);
-    if (level >= squeeze_[cell] && !accept_exactly(cell, offset, level, noise)) continue;
-    const auto size = static_cast<std::int64_t>((cell << offset_bits_) + offset);
-    const auto sign = static_cast<std::int64_t>(sign_of(second));
-    if (size == 0 && sign == 1) continue;
-    return (size ^ -sign) + sign;
-  }
+// One trial; nothing if it is refused.
+std::optional<std::int64_t> DiscreteGaussian::finish(std::uint64_t word, NoiseStream& noise) const {
+  const TrialWord layout(offset_bits_);
+  const std::uint64_t cell = choose_cell(word, noise), offset = layout.offset(word);
+  if (!accept(cell, offset, layout.level(word), noise)) return std::nullopt;
+  const auto size = static_cast<std::int64_t>((cell << offset_bits_) + offset);
+  if (!TrialWord::negative(word)) return size;
+  return size == 0 ? std::nullopt : std::optional(-size);
 }
 
-void DiscreteGaussian::fill(NoiseStream& noise, std::span<std::int64_t> out) const {
-  for (auto& value : out) value = draw(noise);
+std::int64_t DiscreteGaussian::draw(NoiseStream& noise) const {
+  while (true)
+    if (const auto value = finish(noise.next_u64(), noise)) return *value;
+}
+
+// One word per value first, then whatever the open ones need, in order.
+void DiscreteGaussian::fill_group(NoiseStream& noise, std::span<double> out) const {
+  assert(out.size() % kTrialMultiple == 0 && out.size() <= kTrialGroup);
+  std::array<std::uint64_t, kTrialGroup> words;
+  std::array<std::uint64_t, kTrialGroup / 64> open;
+  noise.fill(std::span(words).first(out.size()));
+  draw_trials(table(), words.data(), out.size(), out.data(), open.data());
+  for (std::size_t first = 0; first < out.size(); first += 64)
+    for (std::uint64_t rest = open[first / 64]; rest != 0; rest &= rest - 1) {
+      const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(rest));
+      const auto value = finish(words[i], noise);
+      out[i] = static_cast<double>(value ? *value : draw(noise));
+    }
+}
+
+void DiscreteGaussian::fill(NoiseStream& noise, std::span<double> out) const {
+  while (out.size() >= kTrialMultiple) {
+    const std::size_t whole = out.size() - out.size() % kTrialMultiple;
+    const std::size_t part = std::min(kTrialGroup, whole);
+    fill_group(noise, out.first(part));
+    out = out.subspan(part);
+  }
+  for (auto& value : out) value = static_cast<double>(draw(noise));
 }
 
 }  // namespace porter

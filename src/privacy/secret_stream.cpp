@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -85,6 +86,16 @@ SecretWords::SecretWords(EntropySource entropy)
 SecretWords::~SecretWords() = default;
 SecretWords::SecretWords(SecretWords&&) noexcept = default;
 SecretWords& SecretWords::operator=(SecretWords&&) noexcept = default;
+
+void SecretWords::fill(std::span<std::uint64_t> out) {
+  while (!out.empty()) {
+    if (block_->left == 0) refill();
+    const auto part = std::min<std::size_t>(out.size(), block_->left);
+    std::copy_n(block_->words.end() - kKeyWords - block_->left, part, out.begin());
+    block_->left -= part;
+    out = out.subspan(part);
+  }
+}
 
 void SecretWords::refill() {
   auto& words = block_->words;

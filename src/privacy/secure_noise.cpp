@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 #include "porter/core/error.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -20,6 +22,24 @@ constexpr double kUp = 1 + 0x1p-50, kDown = 1 - 0x1p-50;  // more than the round
 bool positive(double value) { return std::isfinite(value) && value > 0; }
 double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(value)); }
 double root(std::size_t dim) { return std::sqrt(static_cast<double>(dim)); }
+
+// False for one that is not a number, too.
+bool all_within(std::span<const double> x, double limit) {
+  std::uint64_t outside = 0;
+  with_vectors([&, p = x.data(), n = x.size()]<std::size_t>() PORTER_INLINE {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) count += std::abs(p[i]) <= limit ? 0 : 1;
+    outside = count;
+  });
+  return outside == 0;
+}
+
+// x <- grid (round(x / grid) + integers); but for the rounding all of it is exact.
+void round_and_add(std::span<double> x, const double* integers, double grid) {
+  with_vectors([=, p = x.data(), n = x.size(), scale = 1 / grid]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < n; ++i) p[i] = (std::nearbyint(p[i] * scale) + integers[i]) * grid;
+  });
+}
 
 }  // namespace
 
@@ -67,17 +87,13 @@ SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim)
 void SecureNoise::release(std::span<double> g, NoiseStream& noise) const {
   require(g.size() == dim_, ErrorKind::privacy, "secure noise: made for ", dim_,
           " coordinates, found ", g.size());
-  const double limit = kLargestRounded * grid_;
-  require(std::all_of(g.begin(), g.end(), [&](double x) { return std::abs(x) <= limit; }),
-          ErrorKind::privacy,
+  require(all_within(g, kLargestRounded * grid_), ErrorKind::privacy,
           "secure noise: a coordinate of the clipped mean is not finite or too large");
-  const double scale = 1 / grid_;  // exact, as are the products below
-  std::array<std::int64_t, 256> integers;
+  std::array<double, 256> integers;
   while (!g.empty()) {
     const auto part = g.first(std::min(g.size(), integers.size()));
     integers_.fill(noise, std::span(integers).first(part.size()));
-    for (std::size_t k = 0; k < part.size(); ++k)
-      part[k] = (std::nearbyint(part[k] * scale) + static_cast<double>(integers[k])) * grid_;
+    round_and_add(part, integers.data(), grid_);
     g = g.subspan(part.size());
   }
 }

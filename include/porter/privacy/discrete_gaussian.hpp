@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "porter/privacy/secret_stream.hpp"
 
 namespace porter {
+
+struct TrialTable;
 
 /// The discrete Gaussian on the integers, P(x) proportional to exp(-x^2 / (2 s^2)) (Canonne,
 /// Kamath, Steinke: The Discrete Gaussian for Differential Privacy; NeurIPS 2020), cut at 13 s.
@@ -23,7 +26,9 @@ class DiscreteGaussian {
 
   double parameter() const { return s_; }
   std::int64_t draw(NoiseStream& noise) const;
-  void fill(NoiseStream& noise, std::span<std::int64_t> out) const;
+  /// Many values, each a whole number below 2^53 and never minus zero. Every processor makes the
+  /// same ones of the same words.
+  void fill(NoiseStream& noise, std::span<double> out) const;
 
   /// No event differs in probability from the ideal law by more than this per value, given ideal
   /// random words. The sum stands in the .cpp.
@@ -37,13 +42,19 @@ class DiscreteGaussian {
   };
 
   void build_slots(std::size_t cells);
+  TrialTable table() const;
+  std::optional<std::int64_t> finish(std::uint64_t word, NoiseStream& noise) const;
+  std::uint64_t choose_cell(std::uint64_t word, NoiseStream& noise) const;
+  bool accept(std::uint64_t cell, std::uint64_t offset, std::uint64_t level,
+              NoiseStream& noise) const;
   bool accept_exactly(std::uint64_t cell, std::uint64_t offset, std::uint64_t level,
                       NoiseStream& noise) const;
+  void fill_group(NoiseStream& noise, std::span<double> out) const;
 
   double s_;
   int offset_bits_;  // a cell is 2^offset_bits_ integers
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> squeeze_;  // below this 24-bit level every offset of the cell is taken
+  std::vector<std::uint64_t> short_slots_;  // what most trials need of them
 };
 
 }  // namespace porter

@@ -29,8 +29,10 @@ class SecretWords {
 
   std::uint64_t next() {
     if (block_->left == 0) refill();
-    return block_->words[--block_->left];
+    return block_->words[kWords - block_->left--];
   }
+  /// The words of as many calls of next().
+  void fill(std::span<std::uint64_t> out);
 
  private:
   static constexpr std::size_t kWords = 2040, kKeyWords = 6;  // with the counts, four pages
@@ -60,6 +62,8 @@ class SecretStream {
   explicit SecretStream(EntropySource entropy = system_entropy) : words_(entropy) {}
 
   std::uint64_t next_u64() { return words_.next(); }
+  /// The words of as many calls of next_u64().
+  void fill(std::span<std::uint64_t> out) { words_.fill(out); }
   /// 32-bit words; every two are the halves of one 64-bit word, the low one first.
   void fill_words(std::span<std::uint32_t> out) {
     for (std::size_t i = 0; i < out.size(); i += 2) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noise_trials.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "privacy/noise_trials.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace porter::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Words = hn::CappedTag<std::uint64_t, kTrialMultiple>;
+using Doubles = hn::Rebind<double, Words>;
+using Ints = hn::Rebind<std::int64_t, Words>;
+using WordVector = hn::Vec<Words>;
+using DoubleVector = hn::Vec<Doubles>;
+
+// Integers below 2^52: put into the mantissa of 2^52, which is then taken off.
+HWY_INLINE DoubleVector to_doubles(WordVector integers) {
+  const auto base = hn::Set(Doubles(), 0x1p52);
+  return hn::Sub(hn::BitCast(Doubles(), hn::Or(integers, hn::BitCast(Words(), base))), base);
+}
+
+HWY_INLINE WordVector field(WordVector word, int at, int bits) {
+  return hn::And(hn::ShiftRightSame(word, at), hn::Set(Words(), (std::uint64_t{1} << bits) - 1));
+}
+
+void draw_trials(const TrialTable& table, const std::uint64_t* HWY_RESTRICT words,
+                 std::size_t count, double* HWY_RESTRICT out, std::uint64_t* HWY_RESTRICT open) {
+  const Words u64;
+  const Ints i64;
+  const Doubles f64;
+  const std::size_t lanes = hn::Lanes(u64);
+  const TrialWord layout = table.word;
+  const auto width = hn::Set(f64, static_cast<double>(std::uint64_t{1} << layout.offset_bits()));
+  const auto slope = hn::Set(f64, table.slope), limit = hn::Set(f64, table.limit);
+  const auto minus_zero = hn::BitCast(u64, hn::Set(f64, -0.0));
+  std::fill_n(open, (count + 63) / 64, 0);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto word = hn::LoadU(u64, words + i);
+    const auto slot = hn::And(word, hn::Set(u64, kSlots - 1));
+    const auto entry = hn::GatherIndex(u64, table.slots, hn::BitCast(i64, slot));
+    const auto own = hn::BitCast(i64, hn::ShiftRight<32>(entry));
+    const auto share = hn::BitCast(i64, field(word, kSlotBits, layout.share_bits()));
+    const auto is_own = hn::RebindMask(u64, hn::Lt(share, own));
+    const auto cell = hn::IfThenElse(is_own, slot, hn::And(entry, hn::Set(u64, kSlots - 1)));
+    const auto start = hn::Mul(to_doubles(cell), width);
+    const auto offset = to_doubles(field(word, layout.offset_at(), layout.offset_bits()));
+    const auto level = to_doubles(field(word, layout.level_at(), layout.level_bits()));
+    const auto size = hn::Add(start, offset);
+    const auto excess = hn::Mul(hn::Mul(offset, slope), hn::Add(start, size));
+    const auto value = hn::Or(hn::BitCast(u64, size), hn::And(word, minus_zero));
+    hn::StoreU(hn::BitCast(f64, value), f64, out + i);
+    const auto unsure = hn::RebindMask(u64, hn::Gt(hn::Add(level, excess), limit));
+    const auto tied = hn::RebindMask(u64, hn::Eq(share, own));
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(u64, hn::Or(hn::Or(unsure, tied), hn::Eq(value, minus_zero)), bits);
+    open[i / 64] |= std::uint64_t{bits[0]} << (i % 64);
+  }
+}
+
+}  // namespace porter::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace porter {
+
+HWY_EXPORT(draw_trials);
+
+void draw_trials(const TrialTable& table, const std::uint64_t* words, std::size_t count,
+                 double* out, std::uint64_t* open) {
+  HWY_DYNAMIC_DISPATCH(draw_trials)(table, words, count, out, open);
+}
+
+}  // namespace porter
+#endif
