@@ -110,13 +110,32 @@ void secure_noise(benchmark::State& state) {
 }
 BENCHMARK(secure_noise)->Arg(124)->Arg(50890);
 
-void secret_word(benchmark::State& state) {
+// What secure noise is made of: the key stream, one word a value; integers of the law from it; what
+// is left of secure_noise is rounding and adding.
+void secret_words(benchmark::State& state) {
   porter::NoiseStream stream;
+  std::vector<std::uint64_t> words(256);
   for (auto _ : state)
-    for (std::int64_t i = 0; i < state.range(0); ++i) benchmark::DoNotOptimize(stream.next_u64());
+    for (std::int64_t i = 0; i < state.range(0); i += 256) {
+      stream.fill(words);
+      benchmark::DoNotOptimize(words.data());
+    }
   per_value(state);
 }
-BENCHMARK(secret_word)->Arg(50890);
+BENCHMARK(secret_words)->Arg(51200);
+
+void discrete_gaussian(benchmark::State& state) {
+  const porter::DiscreteGaussian law(0x1p22);
+  porter::NoiseStream stream;
+  std::vector<double> values(256);
+  for (auto _ : state)
+    for (std::int64_t i = 0; i < state.range(0); i += 256) {
+      law.fill(stream, values);
+      benchmark::DoNotOptimize(values.data());
+    }
+  per_value(state);
+}
+BENCHMARK(discrete_gaussian)->Arg(51200);
 
 void secure_noise_setup(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(porter::SecureNoise(0.5, 2.0, 50890).grid());

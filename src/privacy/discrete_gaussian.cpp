@@ -49,6 +49,7 @@ namespace {
 constexpr int kHighBits = 54, kLowBits = 56, kShareBits = kHighBits + kLowBits;
 constexpr Uint128 kShare = Uint128{1} << kShareBits;  // one slot, in units of mass
 constexpr int kUniformBits = 112;                     // of U
+constexpr double kMargin = 0x1p-40;                   // of bounds in double, far above roundings
 
 // t = o (2 j w + o) / (2 s^2). In quadruple precision the numerator and s^2 are exact.
 template <class Real>
@@ -78,13 +79,15 @@ std::vector<Uint128> cell_masses(std::size_t cells, int offset_bits, double s) {
 
 }  // namespace
 
-DiscreteGaussian::DiscreteGaussian(double s) : s_(s), offset_bits_(0) {
+DiscreteGaussian::DiscreteGaussian(double s) : s_(s), offset_bits_(0), levels_(0), slope_(0) {
   require(s >= kSmallest && s <= kLargest, ErrorKind::usage,
           "discrete Gaussian: the parameter must lie in [2^-4, 2^44], found ", s);
   offset_bits_ = std::max(0, std::ilogb(s) - 5);
   const double width = std::ldexp(1.0, offset_bits_);
   const auto cells = static_cast<std::size_t>(std::ceil(kCut * s / width));
   build_slots(cells);
+  levels_ = std::ldexp(1.0, TrialWord(offset_bits_).level_bits());
+  slope_ = levels_ / (2 * s * s);
 }
 
 // Vose's construction: each slot is filled by its own cell and at most one other, in whole units.
@@ -110,38 +113,34 @@ void DiscreteGaussian::build_slots(std::size_t cells) {
   for (const auto full : large) set(full, kShare, full);
   const int hidden = kHighBits - TrialWord(offset_bits_).share_bits();
   for (const auto& slot : slots_)
-    short_slots_.push_back((slot.own_high >> hidden) << 32 | slot.other);
+    short_slots_.push_back(static_cast<std::uint32_t>(slot.own_high >> hidden) << kSlotBits |
+                           slot.other);
 }
 
 TrialTable DiscreteGaussian::table() const {
-  const TrialWord word(offset_bits_);
-  const double levels = std::ldexp(1.0, word.level_bits());
-  return {word, short_slots_.data(), levels / (2 * s_ * s_), levels - 1 - 0x1p-40 * levels};
+  return {TrialWord(offset_bits_), short_slots_.data(), slope_, levels_ - 1 - kMargin * levels_};
 }
 
 std::uint64_t DiscreteGaussian::choose_cell(std::uint64_t word, NoiseStream& noise) const {
   const TrialWord layout(offset_bits_);
   const std::uint64_t slot = TrialWord::slot(word), share = layout.share(word);
-  const Slot& entry = slots_[slot];
+  const std::uint64_t first = short_slots_[slot] >> kSlotBits;
+  if (share != first) return share < first ? slot : short_slots_[slot] % kSlots;
   const int hidden = kShareBits - layout.share_bits();
-  const Uint128 own = Uint128{entry.own_high} << kLowBits | entry.own_low;
-  if (share != static_cast<std::uint64_t>(own >> hidden))
-    return share < static_cast<std::uint64_t>(own >> hidden) ? slot : entry.other;
   const Uint128 high = noise.next_u64(), more = high << 64 | noise.next_u64();
-  return (Uint128{share} << hidden | more >> (128 - hidden)) < own ? slot : entry.other;
+  const Uint128 own = Uint128{slots_[slot].own_high} << kLowBits | slots_[slot].own_low;
+  return (Uint128{share} << hidden | more >> (128 - hidden)) < own ? slot : slots_[slot].other;
 }
 
 // By  1 - t <= exp(-t) <= 1 - t + t^2 / 2,  in levels, where that decides. The first comparison is
 // the one of draw_trials, bit by bit.
 bool DiscreteGaussian::accept(std::uint64_t cell, std::uint64_t offset, std::uint64_t level,
                               NoiseStream& noise) const {
-  const TrialTable trial = table();
   const double start = static_cast<double>(cell << offset_bits_);
   const double o = static_cast<double>(offset), u = static_cast<double>(level);
-  const double excess = o * trial.slope * (start + (start + o));  // L t
-  if (u + excess <= trial.limit) return true;
-  const double levels = std::ldexp(1.0, trial.word.level_bits());
-  if (u + excess - excess * excess / (2 * levels) >= levels + 0x1p-40 * levels) return false;
+  const double excess = o * slope_ * (start + (start + o));  // L t
+  if (u + excess <= levels_ - 1 - kMargin * levels_) return true;
+  if (u + excess - excess * excess / (2 * levels_) >= levels_ + kMargin * levels_) return false;
   return accept_exactly(cell, offset, level, noise);
 }
 

@@ -14,6 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Words = hn::CappedTag<std::uint64_t, kTrialMultiple>;
 using Doubles = hn::Rebind<double, Words>;
 using Ints = hn::Rebind<std::int64_t, Words>;
+using Entries = hn::Rebind<std::uint32_t, Words>;
 using WordVector = hn::Vec<Words>;
 using DoubleVector = hn::Vec<Doubles>;
 
@@ -27,25 +28,26 @@ HWY_INLINE WordVector field(WordVector word, int at, int bits) {
   return hn::And(hn::ShiftRightSame(word, at), hn::Set(Words(), (std::uint64_t{1} << bits) - 1));
 }
 
-void draw_trials(const TrialTable& table, const std::uint64_t* HWY_RESTRICT words,
-                 std::size_t count, double* HWY_RESTRICT out, std::uint64_t* HWY_RESTRICT open) {
+// At most 64 trials; returns the open ones.
+HWY_INLINE std::uint64_t draw_part(const TrialTable& table, const std::uint64_t* HWY_RESTRICT words,
+                                   const std::uint32_t* HWY_RESTRICT entries, std::size_t count,
+                                   double* HWY_RESTRICT out) {
   const Words u64;
   const Ints i64;
   const Doubles f64;
-  const std::size_t lanes = hn::Lanes(u64);
   const TrialWord layout = table.word;
   const auto width = hn::Set(f64, static_cast<double>(std::uint64_t{1} << layout.offset_bits()));
   const auto slope = hn::Set(f64, table.slope), limit = hn::Set(f64, table.limit);
   const auto minus_zero = hn::BitCast(u64, hn::Set(f64, -0.0));
-  std::fill_n(open, (count + 63) / 64, 0);
-  for (std::size_t i = 0; i < count; i += lanes) {
+  const auto low_bits = hn::Set(u64, kSlots - 1);
+  std::uint64_t open = 0;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(u64)) {
     const auto word = hn::LoadU(u64, words + i);
-    const auto slot = hn::And(word, hn::Set(u64, kSlots - 1));
-    const auto entry = hn::GatherIndex(u64, table.slots, hn::BitCast(i64, slot));
-    const auto own = hn::BitCast(i64, hn::ShiftRight<32>(entry));
+    const auto entry = hn::PromoteTo(u64, hn::LoadU(Entries(), entries + i));
+    const auto own = hn::BitCast(i64, hn::ShiftRight<kSlotBits>(entry));
     const auto share = hn::BitCast(i64, field(word, kSlotBits, layout.share_bits()));
     const auto is_own = hn::RebindMask(u64, hn::Lt(share, own));
-    const auto cell = hn::IfThenElse(is_own, slot, hn::And(entry, hn::Set(u64, kSlots - 1)));
+    const auto cell = hn::And(hn::IfThenElse(is_own, word, entry), low_bits);
     const auto start = hn::Mul(to_doubles(cell), width);
     const auto offset = to_doubles(field(word, layout.offset_at(), layout.offset_bits()));
     const auto level = to_doubles(field(word, layout.level_at(), layout.level_bits()));
@@ -57,8 +59,16 @@ void draw_trials(const TrialTable& table, const std::uint64_t* HWY_RESTRICT word
     const auto tied = hn::RebindMask(u64, hn::Eq(share, own));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(u64, hn::Or(hn::Or(unsure, tied), hn::Eq(value, minus_zero)), bits);
-    open[i / 64] |= std::uint64_t{bits[0]} << (i % 64);
+    open |= std::uint64_t{bits[0]} << i;
   }
+  return open;
+}
+
+void draw_trials(const TrialTable& table, const std::uint64_t* words, const std::uint32_t* entries,
+                 std::size_t count, double* out, std::uint64_t* open) {
+  for (std::size_t i = 0; i < count; i += 64)
+    open[i / 64] =
+        draw_part(table, words + i, entries + i, std::min<std::size_t>(64, count - i), out + i);
 }
 
 }  // namespace porter::HWY_NAMESPACE
@@ -71,7 +81,10 @@ HWY_EXPORT(draw_trials);
 
 void draw_trials(const TrialTable& table, const std::uint64_t* words, std::size_t count,
                  double* out, std::uint64_t* open) {
-  HWY_DYNAMIC_DISPATCH(draw_trials)(table, words, count, out, open);
+  std::uint32_t entries[kTrialGroup];
+  for (std::size_t i = 0; i < count; i += kTrialMultiple)
+    for (std::size_t k = i; k < i + kTrialMultiple; ++k) entries[k] = table.slots[words[k] % kSlots];
+  HWY_DYNAMIC_DISPATCH(draw_trials)(table, words, entries, count, out, open);
 }
 
 }  // namespace porter

@@ -15,7 +15,7 @@ constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 /// Share and level get what the offset leaves, at least 7 bits each.
 class TrialWord {
  public:
-  static constexpr int kMostBits = 24;  ///< of share and level: more would seldom be looked at
+  static constexpr int kMostBits = 21;  ///< of share and level: more would seldom matter
 
   explicit TrialWord(int offset_bits)
       : offset_bits_(offset_bits),
@@ -44,7 +44,7 @@ class TrialWord {
 /// taken for sure where  level + L t <= limit,  as then  U < (level + 1) / L < 1 - t <= exp(-t).
 struct TrialTable {
   TrialWord word;
-  const std::uint64_t* slots;  ///< first bits of the own share << 32, the cell that has the rest
+  const std::uint32_t* slots;  ///< the first bits of the own share, above the cell with the rest
   double slope;                ///< L / (2 s^2), so that  L t = offset slope (2 start + offset)
   double limit;                ///< L - 1 - 2^-40 L; the roundings are far smaller
 };

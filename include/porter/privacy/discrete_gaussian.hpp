@@ -52,9 +52,10 @@ class DiscreteGaussian {
   void fill_group(NoiseStream& noise, std::span<double> out) const;
 
   double s_;
-  int offset_bits_;  // a cell is 2^offset_bits_ integers
+  int offset_bits_;        // a cell is 2^offset_bits_ integers
+  double levels_, slope_;  // L, and L / (2 s^2)
   std::vector<Slot> slots_;
-  std::vector<std::uint64_t> short_slots_;  // what most trials need of them
+  std::vector<std::uint32_t> short_slots_;  // what most trials need of them
 };
 
 }  // namespace porter
