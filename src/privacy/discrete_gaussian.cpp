@@ -7,19 +7,19 @@
 // and take x = j w + o if U < rho(x) / rho(j w) = exp(-t), t = o (2 j w + o) / (2 s^2) < 0.42;
 // minus zero is refused. Then P(x) is proportional to rho(x) on both sides.
 //
-// A trial takes one word: a slot of an alias table (Walker 1977) with 1024 slots, the first bits of
-// the share that decides between the slot's two cells, the first bits of U (the level), the whole
-// offset and the sign. These fields do not overlap; share and level have 24 bits each, fewer where
-// the offset has more than 5, and never fewer than 7. Bits that the word does not have are drawn
-// only where they matter:
-//   share    of 110 bits in all, where the first ones tie;
-//   U        of 112 bits in all, where the level decides neither by U < 1 - t (taken) nor by
-//            U >= 1 - t + t^2/2 (refused). With 64 more bits it is compared in double, and where
-//            that is closer than its error allows, with all of them in quadruple precision.
-// Whether they are looked at does not change the outcome, which is that of 110 and 112 bits. About
-// one trial in a hundred is not taken by its first bits (noise_trials.hpp); a value is then
-// finished here, and drawn anew if refused. Values stay where they were begun, so that each has the
-// law whatever the others needed.
+// A trial takes one word (noise_trials.hpp): a slot of an alias table (Walker 1977) with 1024
+// slots, the first bits of the share that decides between the slot's two cells, the first bits of U
+// (the level), the whole offset and the sign. The fields do not overlap; share and level have 21
+// bits each, fewer where the offset has more than 11, and never fewer than 7. Further bits are
+// drawn only where the first ones leave the outcome open, so that it is always the outcome of
+//   a share of 110 bits,  drawn to the end where the first bits tie;
+//   a U of 112 bits,      where the level decides neither by U < 1 - t <= exp(-t), taken, nor by
+//                         U >= 1 - t + t^2/2 >= exp(-t), refused: 64 more bits are compared in
+//                         double, and where that is closer than its error allows all of them in
+//                         quadruple precision.
+// About 99 % of the trials are taken by their word alone, many at a time. The others are finished
+// here, each in its place; a refused one is drawn anew. So every value has the law, whatever the
+// others needed.
 //
 // Distance from the ideal law, as total variation, for ideal words:
 //   cells    probabilities are multiples of 2^-120 and sum to one exactly; the quadruple-precision
@@ -49,7 +49,7 @@ namespace {
 constexpr int kHighBits = 54, kLowBits = 56, kShareBits = kHighBits + kLowBits;
 constexpr Uint128 kShare = Uint128{1} << kShareBits;  // one slot, in units of mass
 constexpr int kUniformBits = 112;                     // of U
-constexpr double kMargin = 0x1p-40;                   // of bounds in double, far above roundings
+constexpr double kMargin = 0x1p-40;  // of a bound in double, far above its roundings
 
 // t = o (2 j w + o) / (2 s^2). In quadruple precision the numerator and s^2 are exact.
 template <class Real>
@@ -118,7 +118,7 @@ void DiscreteGaussian::build_slots(std::size_t cells) {
 }
 
 TrialTable DiscreteGaussian::table() const {
-  return {TrialWord(offset_bits_), short_slots_.data(), slope_, levels_ - 1 - kMargin * levels_};
+  return {TrialWord(offset_bits_), short_slots_.data(), slope_, levels_ - 2};
 }
 
 std::uint64_t DiscreteGaussian::choose_cell(std::uint64_t word, NoiseStream& noise) const {
@@ -139,7 +139,7 @@ bool DiscreteGaussian::accept(std::uint64_t cell, std::uint64_t offset, std::uin
   const double start = static_cast<double>(cell << offset_bits_);
   const double o = static_cast<double>(offset), u = static_cast<double>(level);
   const double excess = o * slope_ * (start + (start + o));  // L t
-  if (u + excess <= levels_ - 1 - kMargin * levels_) return true;
+  if (excess <= levels_ - 2 - u) return true;
   if (u + excess - excess * excess / (2 * levels_) >= levels_ + kMargin * levels_) return false;
   return accept_exactly(cell, offset, level, noise);
 }

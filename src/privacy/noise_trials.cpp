@@ -37,26 +37,29 @@ HWY_INLINE std::uint64_t draw_part(const TrialTable& table, const std::uint64_t*
   const Doubles f64;
   const TrialWord layout = table.word;
   const auto width = hn::Set(f64, static_cast<double>(std::uint64_t{1} << layout.offset_bits()));
-  const auto slope = hn::Set(f64, table.slope), limit = hn::Set(f64, table.limit);
+  const auto slope = hn::Set(f64, table.slope);
+  const auto base = hn::Set(f64, 0x1p52), raised_limit = hn::Set(f64, 0x1p52 + table.limit);
   const auto minus_zero = hn::BitCast(u64, hn::Set(f64, -0.0));
-  const auto low_bits = hn::Set(u64, kSlots - 1);
+  const auto slot_bits = hn::Set(u64, kSlots - 1);
+  const auto low_bits = hn::Set(u64, (std::uint64_t{1} << layout.level_at()) - 1);
   std::uint64_t open = 0;
   for (std::size_t i = 0; i < count; i += hn::Lanes(u64)) {
     const auto word = hn::LoadU(u64, words + i);
     const auto entry = hn::PromoteTo(u64, hn::LoadU(Entries(), entries + i));
-    const auto own = hn::BitCast(i64, hn::ShiftRight<kSlotBits>(entry));
-    const auto share = hn::BitCast(i64, field(word, kSlotBits, layout.share_bits()));
-    const auto is_own = hn::RebindMask(u64, hn::Lt(share, own));
-    const auto cell = hn::And(hn::IfThenElse(is_own, word, entry), low_bits);
+    const auto low = hn::And(word, low_bits);
+    const auto own = hn::Lt(hn::BitCast(i64, low), hn::BitCast(i64, entry));
+    const auto tied = hn::Eq(hn::AndNot(slot_bits, hn::Xor(low, entry)), hn::Zero(u64));
+    const auto cell = hn::And(hn::IfThenElse(hn::RebindMask(u64, own), word, entry), slot_bits);
     const auto start = hn::Mul(to_doubles(cell), width);
     const auto offset = to_doubles(field(word, layout.offset_at(), layout.offset_bits()));
-    const auto level = to_doubles(field(word, layout.level_at(), layout.level_bits()));
+    const auto level = field(word, layout.level_at(), layout.level_bits());
     const auto size = hn::Add(start, offset);
     const auto excess = hn::Mul(hn::Mul(offset, slope), hn::Add(start, size));
     const auto value = hn::Or(hn::BitCast(u64, size), hn::And(word, minus_zero));
     hn::StoreU(hn::BitCast(f64, value), f64, out + i);
-    const auto unsure = hn::RebindMask(u64, hn::Gt(hn::Add(level, excess), limit));
-    const auto tied = hn::RebindMask(u64, hn::Eq(share, own));
+    const auto raised_level = hn::BitCast(f64, hn::Or(level, hn::BitCast(u64, base)));
+    const auto room = hn::Sub(raised_limit, raised_level);  // limit - level, exactly
+    const auto unsure = hn::RebindMask(u64, hn::Gt(excess, room));
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(u64, hn::Or(hn::Or(unsure, tied), hn::Eq(value, minus_zero)), bits);
     open |= std::uint64_t{bits[0]} << i;
@@ -83,7 +86,8 @@ void draw_trials(const TrialTable& table, const std::uint64_t* words, std::size_
                  double* out, std::uint64_t* open) {
   std::uint32_t entries[kTrialGroup];
   for (std::size_t i = 0; i < count; i += kTrialMultiple)
-    for (std::size_t k = i; k < i + kTrialMultiple; ++k) entries[k] = table.slots[words[k] % kSlots];
+    for (std::size_t k = i; k < i + kTrialMultiple; ++k)
+      entries[k] = table.slots[words[k] % kSlots];
   HWY_DYNAMIC_DISPATCH(draw_trials)(table, words, entries, count, out, open);
 }
 

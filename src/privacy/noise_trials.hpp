@@ -46,7 +46,7 @@ struct TrialTable {
   TrialWord word;
   const std::uint32_t* slots;  ///< the first bits of the own share, above the cell with the rest
   double slope;                ///< L / (2 s^2), so that  L t = offset slope (2 start + offset)
-  double limit;                ///< L - 1 - 2^-40 L; the roundings are far smaller
+  double limit;                ///< L - 2, one level below 1 - t: no rounding reaches it
 };
 
 constexpr std::size_t kTrialMultiple = 8;  ///< the widest vector

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "chi_square.hpp"
+#include "every_simd_target.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/rng.hpp"
+#include "privacy/noise_trials.hpp"
 #include "privacy/quad.hpp"
 #include "secret_entropy.hpp"
 
@@ -17,14 +20,41 @@ namespace porter {
 
 // Reads the table, to check what no number of draws would show.
 struct DiscreteGaussianPeer {
-  static std::size_t cells(const DiscreteGaussian& law) { return law.squeeze_.size(); }
-  static int offset_bits(const DiscreteGaussian& law) { return law.offset_bits_; }
-  static std::uint32_t squeeze(const DiscreteGaussian& law, std::size_t cell) {
-    return law.squeeze_[cell];
+  static std::size_t cells(const DiscreteGaussian& law) {
+    const double width = std::ldexp(1.0, law.offset_bits_);
+    return static_cast<std::size_t>(std::ceil(DiscreteGaussian::kCut * law.s_ / width));
   }
+  static TrialWord word(const DiscreteGaussian& law) { return TrialWord(law.offset_bits_); }
   static bool accept(const DiscreteGaussian& law, std::uint64_t cell, std::uint64_t offset,
                      std::uint64_t level, NoiseStream& noise) {
+    return law.accept(cell, offset, level, noise);
+  }
+  static bool accept_exactly(const DiscreteGaussian& law, std::uint64_t cell, std::uint64_t offset,
+                             std::uint64_t level, NoiseStream& noise) {
     return law.accept_exactly(cell, offset, level, noise);
+  }
+  // What fill promises, one trial at a time: the words of a group first, then all that they need.
+  static void fill_plainly(const DiscreteGaussian& law, NoiseStream& noise, std::span<double> out) {
+    while (!out.empty()) {
+      const auto whole = out.size() - out.size() % kTrialMultiple;
+      const auto group = out.first(whole == 0 ? 1 : std::min(whole, kTrialGroup));
+      std::vector<std::uint64_t> words(group.size());
+      for (auto& word : words) word = noise.next_u64();
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        auto value = law.finish(words[i], noise);
+        while (!value) value = law.finish(noise.next_u64(), noise);
+        group[i] = static_cast<double>(*value);
+      }
+      out = out.subspan(group.size());
+    }
+  }
+  static bool short_slots_agree(const DiscreteGaussian& law) {
+    const int hidden = 54 - word(law).share_bits();
+    bool agree = law.short_slots_.size() == law.slots_.size();
+    for (std::size_t slot = 0; slot < law.slots_.size(); ++slot)
+      agree = agree && law.short_slots_[slot] % kSlots == law.slots_[slot].other &&
+              law.short_slots_[slot] >> kSlotBits == law.slots_[slot].own_high >> hidden;
+    return agree;
   }
   // The probability that a trial chooses each cell, in units of 2^-120.
   static std::vector<Uint128> masses(const DiscreteGaussian& law) {
@@ -45,9 +75,9 @@ using Peer = DiscreteGaussianPeer;
 
 std::vector<std::int64_t> draw(const DiscreteGaussian& law, std::size_t count) {
   NoiseStream noise(fixed_entropy);
-  std::vector<std::int64_t> values(count);
+  std::vector<double> values(count);
   law.fill(noise, values);
-  return values;
+  return {values.begin(), values.end()};
 }
 
 TEST(DiscreteGaussian, EveryProbabilityFitsForSmallParameters) {
@@ -138,9 +168,10 @@ TEST(DiscreteGaussian, TheTableHasTheExactMassOfEveryCellOutToThirteen) {
     SCOPED_TRACE(s);
     const DiscreteGaussian law(s);
     const auto cells = Peer::cells(law);
-    const double width = std::ldexp(1.0, Peer::offset_bits(law));
+    const double width = std::ldexp(1.0, Peer::word(law).offset_bits());
     EXPECT_GE(double(cells) * width, DiscreteGaussian::kCut * s);
     EXPECT_TRUE(width == 1 || width <= s / 32);
+    EXPECT_TRUE(Peer::short_slots_agree(law));
     const auto masses = Peer::masses(law);
     // Another way to the weights: rho((j + 1) w) = rho(j w) q^(2j + 1), q = exp(-w^2 / (2 s^2)).
     // The error of q, at most 2^-111, counts j^2 < 2^20 times, so all is good to 2^-90.
@@ -165,27 +196,75 @@ TEST(DiscreteGaussian, TheTableHasTheExactMassOfEveryCellOutToThirteen) {
 }
 
 TEST(DiscreteGaussian, AcceptsAsOftenAsTheRatioSays) {
-  const double s = 0x1.234p33;
-  const DiscreteGaussian law(s);
-  NoiseStream noise(fixed_entropy);
-  const double width = std::ldexp(1.0, Peer::offset_bits(law));
-  for (const std::size_t cell : {std::size_t{0}, Peer::cells(law) / 2, Peer::cells(law) - 1})
-    for (const double part : {0.0, 0.3, 0.999}) {
-      const auto offset = static_cast<std::uint64_t>(part * width);
-      const double start = double(cell) * width, x = start + double(offset);
-      const double ratio = std::exp((start * start - x * x) / (2 * s * s));
-      // A level is 2^-24 of U: accepted below the ratio, refused above it, and in the level of the
-      // ratio as often as its part below the ratio says.
-      const auto level = static_cast<std::uint64_t>(std::min(ratio * 0x1p24, 0x1p24 - 1));
-      EXPECT_LE(Peer::squeeze(law, cell), level) << "the squeeze is below every ratio";
-      EXPECT_TRUE(Peer::accept(law, cell, offset, level - 1, noise));
-      EXPECT_EQ(Peer::accept(law, cell, offset, level + 1, noise), false);
-      int accepted = 0;
-      const int trials = 20'000;
-      for (int i = 0; i < trials; ++i) accepted += Peer::accept(law, cell, offset, level, noise);
-      const double share = ratio * 0x1p24 - double(level);
-      EXPECT_NEAR(accepted / double(trials), share, 5 * std::sqrt(0.25 / trials) + 1e-6);
+  for (const double s : {0x1.8p8, 0x1.234p33, 0x1p44}) {
+    const DiscreteGaussian law(s);
+    NoiseStream noise(fixed_entropy);
+    const double width = std::ldexp(1.0, Peer::word(law).offset_bits());
+    const double levels = std::ldexp(1.0, Peer::word(law).level_bits());
+    for (const std::size_t cell : {std::size_t{0}, Peer::cells(law) / 2, Peer::cells(law) - 1})
+      for (const double part : {0.0, 0.3, 0.999}) {
+        SCOPED_TRACE(testing::Message() << s << " cell " << cell << " part " << part);
+        const auto offset = static_cast<std::uint64_t>(part * width);
+        const double start = double(cell) * width, x = start + double(offset);
+        const double ratio = std::exp((start * start - x * x) / (2 * s * s));
+        // Accepted in the levels below the ratio, refused in those above it, and in the level of
+        // the ratio as often as its part below the ratio says.
+        const auto level = static_cast<std::uint64_t>(std::min(ratio * levels, levels - 1));
+        for (std::uint64_t below = 0; below < level; below += 1 + level / 50)
+          EXPECT_TRUE(Peer::accept(law, cell, offset, below, noise)) << below;
+        EXPECT_TRUE(Peer::accept(law, cell, offset, level - 1, noise));
+        EXPECT_FALSE(Peer::accept(law, cell, offset, level + 1, noise));
+        int accepted = 0, accepted_exactly = 0;
+        const int trials = 20'000;
+        for (int i = 0; i < trials; ++i) {
+          accepted += Peer::accept(law, cell, offset, level, noise);
+          accepted_exactly += Peer::accept_exactly(law, cell, offset, level, noise);
+        }
+        const double share = ratio * levels - double(level);
+        // Five standard errors, and what the rounding of the ratio moves.
+        const double tolerance = 5 * std::sqrt(0.25 / trials) + 1e-6;
+        EXPECT_NEAR(accepted / double(trials), share, tolerance);
+        EXPECT_NEAR(accepted_exactly / double(trials), share, tolerance);
+      }
+  }
+}
+
+TEST(DiscreteGaussian, EveryInstructionSetDrawsWhatThePlainTrialsGive) {
+  RngStream rng(7, Draw::test, 0, 0);
+  for (int round = 0; round < 60; ++round) {
+    const double s = std::exp2(-4 + 48 * rng.uniform());
+    const auto count = static_cast<std::size_t>(1 + rng.below(1500));
+    SCOPED_TRACE(testing::Message() << "s = " << s << ", " << count << " values");
+    const DiscreteGaussian law(s);
+    NoiseStream plain(fixed_entropy);
+    std::vector<double> expected(count);
+    Peer::fill_plainly(law, plain, expected);
+    const auto next = plain.next_u64();
+    for_every_simd_target([&](const std::string&) {
+      NoiseStream noise(fixed_entropy);
+      std::vector<double> values(count);
+      law.fill(noise, values);
+      EXPECT_EQ(values, expected);
+      EXPECT_EQ(noise.next_u64(), next) << "as many words were used";
+      for (const double value : values) ASSERT_FALSE(value == 0 && std::signbit(value));
+    });
+  }
+}
+
+TEST(DiscreteGaussian, TheFieldsOfAWordAreApart) {
+  for (int offset_bits = 0; offset_bits <= 39; ++offset_bits) {
+    const TrialWord word(offset_bits);
+    EXPECT_GE(word.share_bits(), 7) << offset_bits;
+    EXPECT_GE(word.level_bits(), 7) << offset_bits;
+    EXPECT_LE(word.offset_at() + offset_bits, 63) << offset_bits;
+    for (int bit = 0; bit < 64; ++bit) {  // no bit is read twice
+      const auto one = std::uint64_t{1} << bit;
+      const int readers = (TrialWord::slot(one) != 0) + (word.share(one) != 0) +
+                          (word.level(one) != 0) + (word.offset(one) != 0) +
+                          TrialWord::negative(one);
+      EXPECT_LE(readers, 1) << offset_bits << " " << bit;
     }
+  }
 }
 
 TEST(DiscreteGaussian, QuadrupleExponentialIsExact) {

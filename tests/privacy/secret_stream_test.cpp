@@ -53,11 +53,20 @@ bool nist_entropy(std::span<std::byte> out) {
 
 TEST(SecretStream, IsAes256InCounterMode) {
   NoiseStream stream(nist_entropy);
-  auto words = draw(stream, kBlockWords);
-  std::reverse(words.begin(), words.end());  // a block is handed out from its end
-  const std::vector<std::uint64_t> first(words.begin(), words.begin() + 4);
-  EXPECT_EQ(first, (std::vector<std::uint64_t>{0x33161759f17ddf0b, 0x02c560c8158b9a5e,
-                                               0x061961539d696e5a, 0x947b658f3c863354}));
+  EXPECT_EQ(draw(stream, 4), (std::vector<std::uint64_t>{0x33161759f17ddf0b, 0x02c560c8158b9a5e,
+                                                         0x061961539d696e5a, 0x947b658f3c863354}));
+}
+
+TEST(SecretStream, ManyWordsAtATimeAreTheSameWords) {
+  NoiseStream one_by_one(fixed_entropy), many(fixed_entropy);
+  std::vector<std::uint64_t> words;
+  for (const std::size_t count : {0, 1, 256, 2000, 5000, 3}) {
+    std::vector<std::uint64_t> part(count);
+    many.fill(part);
+    words.insert(words.end(), part.begin(), part.end());
+    words.push_back(many.next_u64());
+  }
+  EXPECT_EQ(words, draw(one_by_one, words.size()));
 }
 
 TEST(SecretStream, NeverRepeatsABlock) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "every_simd_target.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
@@ -44,6 +45,29 @@ TEST(SecureNoise, ReleasesExactMultiplesOfTheGrid) {
         ASSERT_FALSE(y == 0 && std::signbit(y)) << "a minus at zero is a bit of its own";
       }
     }
+}
+
+TEST(SecureNoise, EveryInstructionSetReleasesTheSameBits) {
+  const std::size_t dim = 1003;
+  const SecureNoise mechanism(0.7, 2, dim);
+  auto g = normal_vector(dim, 3);
+  for (std::size_t k = 0; k < dim; k += 5)  // half way between multiples: to the even one
+    g[k] = mechanism.grid() * (0.5 + double(k) - 500);
+  g[1] = 0x1p52 * mechanism.grid();
+  g[2] = -(0x1p52 - 1) * mechanism.grid();
+  g[3] = (0x1p51 + 0.5) * mechanism.grid();
+  g[4] = -0.0;
+  NoiseStream plain(fixed_entropy);
+  std::vector<double> expected(dim);
+  DiscreteGaussian(0.7 / mechanism.grid()).fill(plain, expected);
+  for (std::size_t k = 0; k < dim; ++k)
+    expected[k] = (std::nearbyint(g[k] / mechanism.grid()) + expected[k]) * mechanism.grid();
+  for_every_simd_target([&](const std::string&) {
+    NoiseStream noise(fixed_entropy);
+    auto y = g;
+    mechanism.release(y, noise);
+    EXPECT_EQ(y, expected);
+  });
 }
 
 TEST(SecureNoise, AddsNoiseOfTheStandardDeviationAroundTheGradient) {
