@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rejection from steps. The integers x >= 0 are cut into cells of w = 2^k, with w <= s/32 (w = 1
-// for s < 64). Draw
+// Rejection from steps. The integers x >= 0 are cut into cells of w = 2^k, with w <= s/64 (w = 1
+// for s < 128). Draw
 //   cell j    with probability proportional to rho(j w), where rho(x) = exp(-x^2 / (2 s^2)),
 //   offset o  uniform on {0, ..., w - 1},  a sign,  U uniform on [0, 1),
-// and take x = j w + o if U < rho(x) / rho(j w) = exp(-t), t = o (2 j w + o) / (2 s^2) < 0.42;
+// and take x = j w + o if U < rho(x) / rho(j w) = exp(-t), t = o (2 j w + o) / (2 s^2) < 0.21;
 // minus zero is refused. Then P(x) is proportional to rho(x) on both sides.
 //
-// A trial takes one word (noise_trials.hpp): a slot of an alias table (Walker 1977) with 1024
+// A trial takes one word (noise_trials.hpp): a slot of an alias table (Walker 1977) with 2048
 // slots, the first bits of the share that decides between the slot's two cells, the first bits of U
-// (the level), the whole offset and the sign. The fields do not overlap; share and level have 21
-// bits each, fewer where the offset has more than 11, and never fewer than 7. Further bits are
+// (the level), the whole offset and the sign. The fields do not overlap; share and level have 20
+// bits each, fewer where the offset has more than 12, and never fewer than 7. Further bits are
 // drawn only where the first ones leave the outcome open, so that it is always the outcome of
 //   a share of 110 bits,  drawn to the end where the first bits tie;
 //   a U of 112 bits,      where the level decides neither by U < 1 - t <= exp(-t), taken, nor by
 //                         U >= 1 - t + t^2/2 >= exp(-t), refused: 64 more bits are compared in
 //                         double, and where that is closer than its error allows all of them in
 //                         quadruple precision.
-// About 99 % of the trials are taken by their word alone, many at a time. The others are finished
+// Some 99 % of the trials are taken by their word alone, many at a time. The others are finished
 // here, each in its place; a refused one is drawn anew. So every value has the law, whatever the
 // others needed.
 //
 // Distance from the ideal law, as total variation, for ideal words:
-//   cells    probabilities are multiples of 2^-120 and sum to one exactly; the quadruple-precision
-//            weights are good to 2^-102 and their sum to 832 * 2^-113, so with the 832 roundings to
-//            2^-120 the cells are off by a < 2^-101;
-//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b < 2^-109; the bounds
-//   in
-//            double are kept 2^-40 away, far more than their roundings of 2^-50;
+//   cells    probabilities are multiples of 2^-121 and sum to one exactly; the quadruple-precision
+//            weights are good to 2^-102 and their sum to 1664 * 2^-113, so with the 1664 roundings
+//            to 2^-121 the cells are off by a < 2^-101;
+//   accept   U has 112 bits and exp(-t) is good to 2^-110, so it is off by b < 2^-109; what double
+//            decides is 2^-45 or more away from exp(-t), beyond all roundings;
 //   both     at least half of the trials are accepted, which turns them into 2 (2 a + b) < 2^-98;
 //   tail     the mass beyond 13 s that is never drawn is at most 2 exp(-13^2 / 2) < 2^-120.
 // statistical_distance() returns 2^-96.
@@ -58,7 +57,7 @@ Real exponent(std::uint64_t start, std::uint64_t offset, double s) {
   return static_cast<Real>(offset) * static_cast<Real>(2 * start + offset) / (2 * real_s * real_s);
 }
 
-// The masses of the cells in units of 2^-120: nearest to rho(j w) / sum, the rest at cell 0.
+// The masses of the cells in units of 2^-121: nearest to rho(j w) / sum, the rest at cell 0.
 std::vector<Uint128> cell_masses(std::size_t cells, int offset_bits, double s) {
   std::vector<Quad> weights(cells);
   Quad sum = 0;
@@ -82,7 +81,7 @@ std::vector<Uint128> cell_masses(std::size_t cells, int offset_bits, double s) {
 DiscreteGaussian::DiscreteGaussian(double s) : s_(s), offset_bits_(0), levels_(0), slope_(0) {
   require(s >= kSmallest && s <= kLargest, ErrorKind::usage,
           "discrete Gaussian: the parameter must lie in [2^-4, 2^44], found ", s);
-  offset_bits_ = std::max(0, std::ilogb(s) - 5);
+  offset_bits_ = std::max(0, std::ilogb(s) - 6);
   const double width = std::ldexp(1.0, offset_bits_);
   const auto cells = static_cast<std::size_t>(std::ceil(kCut * s / width));
   build_slots(cells);

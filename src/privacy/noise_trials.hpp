@@ -7,7 +7,7 @@
 
 namespace porter {
 
-constexpr int kSlotBits = 10;
+constexpr int kSlotBits = 11;
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
 /// How one random word is read as a trial of the discrete Gaussian: from its low end the slot, the
@@ -15,7 +15,7 @@ constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 /// Share and level get what the offset leaves, at least 7 bits each.
 class TrialWord {
  public:
-  static constexpr int kMostBits = 21;  ///< of share and level: more would seldom matter
+  static constexpr int kMostBits = 20;  ///< of share and level: more would seldom matter
 
   explicit TrialWord(int offset_bits)
       : offset_bits_(offset_bits),
