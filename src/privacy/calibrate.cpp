@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <utility>
 
 #include "adaptive.hpp"
 #include "bisect.hpp"
+#include "crossing.hpp"
 #include "gaussian_mechanism.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/accountant.hpp"
@@ -38,18 +40,51 @@ double gaussian_mu(double target, double delta) {
   return smallest_with(0, most, [&](double mu) { return gaussian_delta(target, mu) > delta; });
 }
 
-// Given z that is enough: one that is enough and at most `precision` above one that is not.
-// Goes down by `factor` first.
-template <class Function>
-double shrink(const Function& epsilon_of, double z, double target, double factor,
-              double precision) {
-  double enough = z, too_small = z / factor;
-  while (epsilon_of(too_small) <= target) enough = too_small, too_small /= factor;
-  while (enough > too_small * (1 + precision)) {
-    const double middle = std::sqrt(enough * too_small);
-    (epsilon_of(middle) <= target ? enough : too_small) = middle;
+// The end of a search: `enough` is so, `too_small` is not.
+struct Bracket {
+  double enough, too_small;
+};
+
+// From z up by `up` until it is enough, then down by `down` until it is not, then halving on the
+// logarithmic scale until the two are within `precision`.
+struct Walk {
+  double z, up, down, precision;
+
+  template <class Reached>
+  Bracket operator()(const Reached& reached) const {
+    double enough = z;
+    while (!reached(enough)) enough *= up;
+    double too_small = enough / down;
+    while (reached(too_small)) enough = too_small, too_small /= down;
+    while (enough > too_small * (1 + precision)) {
+      const double middle = std::sqrt(enough * too_small);
+      (reached(middle) ? enough : too_small) = middle;
+    }
+    return {enough, too_small};
   }
-  return enough;
+};
+
+// Where the walk ends. As epsilon falls with the noise, the end follows from where epsilon crosses
+// the target: it is guessed, and the two values at the end of the walk to there show whether
+// rightly.
+double end_of(const Walk& walk, Crossing& crossing, double slope) {
+  while (true) {
+    const double guess = crossing.guess(slope);
+    const auto end = walk([&](double z) { return crossing.known(z).value_or(z >= guess); });
+    // First the side of which nothing is known, as it is the likelier to show a wrong guess.
+    const bool low_first = !crossing.knows_low();
+    if (low_first && crossing.reached(end.too_small)) continue;
+    if (!crossing.reached(end.enough)) continue;
+    if (low_first || !crossing.reached(end.too_small)) return end.enough;
+  }
+}
+
+// Where the central limit theorem has the target: a first guess, no bound.
+double limit_guess(const PrivacyEvent& event, double enough, double mu) {
+  const double steps = std::sqrt(static_cast<double>(event.steps));
+  return smallest_with(1e-6 * enough, enough, [&](double z) {
+    return steps * mechanism_with(event, z).loss_scale() <= mu;
+  });
 }
 
 }  // namespace
@@ -68,16 +103,18 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
           ", the probability that a record is used at all: it would allow to publish records "
           "without any noise; expected a smaller delta");
   // The last bits: a quotient rounded down would miss the target.
-  double z = total_mu(std::span(&mechanism, 1)) / gaussian_mu(target, delta) * (1 + 1e-12);
+  const double mu = gaussian_mu(target, delta);
+  const double z = total_mu(std::span(&mechanism, 1)) / mu * (1 + 1e-12);
   if (mechanism.kind == Mechanism::Kind::gaussian) return z;
 
-  const auto coarsely = [&](double noise) { return coarse(event, noise, delta); };
-  const auto finely = [&](double noise) { return certified(event, noise, delta); };
   constexpr double kPrecision = 5e-5;
-  while (coarsely(z) > target) z *= 1.01;  // rates near 1: the grid may cost more than q gains
-  z = shrink(coarsely, z, target, 2, 20 * kPrecision);
-  while (finely(z) > target) z *= 1 + kPrecision;
-  return shrink(finely, z, target, 1 + 20 * kPrecision, kPrecision);
+  Crossing coarsely([&](double noise) { return coarse(event, noise, delta); }, target);
+  coarsely.reached(limit_guess(event, z, mu));
+  // Up: at rates near 1 the grid may cost more than q gains.
+  const double near = end_of({z, 1.01, 2, 20 * kPrecision}, coarsely, -1);
+  Crossing finely([&](double noise) { return certified(event, noise, delta); }, target);
+  finely.reached(near);
+  return end_of({near, 1 + kPrecision, 1 + 20 * kPrecision, kPrecision}, finely, coarsely.slope());
 }
 
 }  // namespace porter
