@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <utility>
 
 #include "adaptive.hpp"
 #include "bisect.hpp"
@@ -66,25 +65,32 @@ struct Walk {
 
 // Where the walk ends. As epsilon falls with the noise, the end follows from where epsilon crosses
 // the target: it is guessed, and the two values at the end of the walk to there show whether
-// rightly.
-double end_of(const Walk& walk, Crossing& crossing, double slope) {
+// rightly. Far guesses are only a means to better ones.
+double end_of(const Walk& walk, Crossing& crossing) {
+  constexpr double kNear = 30;  // in units of the precision
   while (true) {
-    const double guess = crossing.guess(slope);
+    const double guess = crossing.guess();
+    if (!crossing.near(guess, kNear * walk.precision)) {
+      crossing.reached(guess);
+      continue;
+    }
     const auto end = walk([&](double z) { return crossing.known(z).value_or(z >= guess); });
-    // First the side of which nothing is known, as it is the likelier to show a wrong guess.
-    const bool low_first = !crossing.knows_low();
-    if (low_first && crossing.reached(end.too_small)) continue;
-    if (!crossing.reached(end.enough)) continue;
-    if (low_first || !crossing.reached(end.too_small)) return end.enough;
+    if (crossing.reached(end.enough) && !crossing.reached(end.too_small)) return end.enough;
   }
 }
 
 // Where the central limit theorem has the target: a first guess, no bound.
 double limit_guess(const PrivacyEvent& event, double enough, double mu) {
-  const double steps = std::sqrt(static_cast<double>(event.steps));
+  const double root_steps = std::sqrt(static_cast<double>(event.steps));
   return smallest_with(1e-6 * enough, enough, [&](double z) {
-    return steps * mechanism_with(event, z).loss_scale() <= mu;
+    return root_steps * mechanism_with(event, z).loss_scale() <= mu;
   });
+}
+
+// d log(loss scale) / d log(z), which epsilon follows.
+double slope_at(const PrivacyEvent& event, double z) {
+  const double higher = mechanism_with(event, z * 1.01).loss_scale();
+  return std::log(higher / mechanism_with(event, z).loss_scale()) / std::log(1.01);
 }
 
 }  // namespace
@@ -109,12 +115,15 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
 
   constexpr double kPrecision = 5e-5;
   Crossing coarsely([&](double noise) { return coarse(event, noise, delta); }, target);
-  coarsely.reached(limit_guess(event, z, mu));
+  const double first = limit_guess(event, z, mu);
+  coarsely.expect_slope(slope_at(event, first));
+  coarsely.reached(first);
   // Up: at rates near 1 the grid may cost more than q gains.
-  const double near = end_of({z, 1.01, 2, 20 * kPrecision}, coarsely, -1);
+  const double near = end_of({z, 1.01, 2, 20 * kPrecision}, coarsely);
   Crossing finely([&](double noise) { return certified(event, noise, delta); }, target);
+  finely.expect_slope(coarsely.slope());
   finely.reached(near);
-  return end_of({near, 1 + kPrecision, 1 + 20 * kPrecision, kPrecision}, finely, coarsely.slope());
+  return end_of({near, 1 + kPrecision, 1 + 20 * kPrecision, kPrecision}, finely);
 }
 
 }  // namespace porter

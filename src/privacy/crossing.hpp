@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,8 +9,8 @@
 
 namespace porter {
 
-/// Where a decreasing positive function falls to a target. Asks for few values, as they are dear:
-/// what is known at two points answers for all that lie outside of them.
+/// Where a decreasing function falls to a target > 0. Asks for few values, as they are dear: those
+/// on either side that are nearest answer for all that lie beyond.
 class Crossing {
  public:
   Crossing(std::function<double(double)> function, double target)
@@ -19,8 +18,8 @@ class Crossing {
 
   /// Whether function(x) <= target, where that is known.
   std::optional<bool> known(double x) const {
-    if (x >= high_.x) return true;
-    if (x <= low_.x) return false;
+    if (x >= high_) return true;
+    if (x <= low_) return false;
     return std::nullopt;
   }
 
@@ -28,40 +27,42 @@ class Crossing {
   bool reached(double x) {
     if (const auto answer = known(x)) return *answer;
     const double value = function_(x);
-    (value <= target_ ? high_ : low_) = {x, value};
-    return value <= target_;
+    const bool enough = value <= target_;
+    (enough ? high_ : low_) = x;
+    if (value > 0 && std::isfinite(value)) {
+      if (last_.x > 0) slope_ = std::log(value / last_.value) / std::log(x / last_.x);
+      last_ = {x, value};
+    }
+    return enough;
   }
 
-  /// About where, in (0, infinity): by the secant on logarithmic scales, or by `slope` from the one
-  /// point that is known. Every third guess halves the interval, so that it shrinks in any case.
-  double guess(double slope) {
-    const bool closed = low_.x > 0 && std::isfinite(high_.x);
-    if (closed && (++guesses_ % 3 == 0 || !usable(low_) || !usable(high_)))
-      return std::sqrt(low_.x * high_.x);
-    if (closed) return by_slope(high_, this->slope());
-    const Point& known = low_.x > 0 ? low_ : high_;
-    const double jump = usable(known) ? by_slope(known, slope) / known.x : 0;
-    return known.x * (low_.x > 0 ? std::clamp(jump, 1.0, 2.0) : std::clamp(jump, 0.5, 1.0));
+  /// About where, by the secant through the last two values on logarithmic scales. Needs one value.
+  /// When that leaves what is known, or goes on for long, the interval is halved.
+  double guess() {
+    const double secant = last_.x * std::pow(target_ / last_.value, 1 / slope_);
+    if (++guesses_ < kPatience && last_.x > 0 && low_ < secant && secant < high_) return secant;
+    if (low_ == 0) return high_ / 2;
+    return std::isfinite(high_) ? std::sqrt(low_ * high_) : low_ * 2;
   }
 
-  /// d log(function) / d log(x) between the two points.
-  double slope() const { return std::log(high_.value / low_.value) / std::log(high_.x / low_.x); }
-
-  bool knows_low() const { return low_.x > 0; }
+  /// d log(function) / d log(x), from the last two values; before, what was expected.
+  double slope() const { return slope_; }
+  void expect_slope(double slope) { slope_ = slope; }
+  /// Whether the last value, or the interval that is left, is within `tolerance` of the guess.
+  bool near(double guess, double tolerance) const {
+    return std::abs(std::log(guess / last_.x)) <= tolerance || std::log(high_ / low_) <= tolerance;
+  }
 
  private:
+  static constexpr int kPatience = 12;
   struct Point {
-    double x, value;
+    double x = 0, value = 0;
   };
-  static bool usable(const Point& point) { return point.value > 0 && std::isfinite(point.value); }
-  double by_slope(const Point& from, double slope) const {
-    return from.x * std::pow(target_ / from.value, 1 / slope);
-  }
 
   std::function<double(double)> function_;
-  double target_;
-  Point low_{0, std::numeric_limits<double>::infinity()};
-  Point high_{std::numeric_limits<double>::infinity(), 0};
+  double target_, slope_ = -1;
+  double low_ = 0, high_ = std::numeric_limits<double>::infinity();
+  Point last_;
   int guesses_ = 0;
 };
 
