@@ -34,23 +34,11 @@ double attack_epsilon(Mechanisms mechanisms, Kind left_out, double delta) {
   return from_below(refined(mechanisms, kBothWays, tail_for(mechanisms, delta), epsilon_at(delta)));
 }
 
-std::string method_of(const Mechanisms& mechanisms) {
+std::string method_of(std::span<const Mechanism> mechanisms) {
   const std::string method = "privacy loss distribution, FFT, connect-the-dots";
   if (any_of_kind(mechanisms, Kind::fixed_replace)) return method + ", symmetrised pair";
   if (any_of_kind(mechanisms, Kind::poisson_add_remove)) return method + ", both directions";
   return method;
-}
-
-EpsilonInterval composed(const Mechanisms& mechanisms, double delta) {
-  const auto upper = refined(mechanisms, certified_directions(mechanisms),
-                             tail_for(mechanisms, delta), epsilon_at(delta));
-  double lower = from_below(upper);
-  if (any_of_kind(mechanisms, Kind::fixed_replace)) {
-    lower = attack_epsilon(mechanisms, Kind::poisson_replace, delta);
-    if (any_of_kind(mechanisms, Kind::poisson_replace))
-      lower = std::max(lower, attack_epsilon(mechanisms, Kind::fixed_replace, delta));
-  }
-  return {std::min(lower, upper.value), upper.value, method_of(mechanisms)};
 }
 
 double single_step_delta(const Mechanism& mechanism, double epsilon) {
@@ -66,6 +54,18 @@ double single_step_epsilon(const Mechanism& mechanism, double delta) {
 }
 
 }  // namespace
+
+EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
+                               double delta) {
+  double lower = from_below(upper);
+  if (any_of_kind(mechanisms, Kind::fixed_replace)) {
+    const Mechanisms all(mechanisms.begin(), mechanisms.end());
+    lower = attack_epsilon(all, Kind::poisson_replace, delta);
+    if (any_of_kind(mechanisms, Kind::poisson_replace))
+      lower = std::max(lower, attack_epsilon(all, Kind::fixed_replace, delta));
+  }
+  return {std::min(lower, upper.value), upper.value, method_of(mechanisms)};
+}
 
 double noise_multiplier(double sigma, std::size_t batch, double clip) {
   require(sigma >= 0 && std::isfinite(sigma), ErrorKind::usage,
@@ -87,7 +87,9 @@ EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
     return exactly(gaussian_epsilon(delta, total_mu(mechanisms)), "analytic Gaussian mechanism");
   if (total_steps(mechanisms) == 1)
     return exactly(single_step_epsilon(mechanisms.front(), delta), "analytic single step");
-  return composed(mechanisms, delta);
+  const auto upper = refined(mechanisms, certified_directions(mechanisms),
+                             tail_for(mechanisms, delta), epsilon_at(delta));
+  return interval_below(upper, mechanisms, delta);
 }
 
 EpsilonInterval epsilon(const PrivacyEvent& event, double delta) {

@@ -41,4 +41,8 @@ struct Refined {
 Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction> directions,
                 double tail, const Quantity& quantity);
 
+/// With the lower bound to a certified epsilon of these mechanisms.
+EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
+                               double delta);
+
 }  // namespace porter

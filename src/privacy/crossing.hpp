@@ -39,8 +39,10 @@ class Crossing {
   /// About where, by the secant through the last two values on logarithmic scales. Needs one value.
   /// When that leaves what is known, or goes on for long, the interval is halved.
   double guess() {
+    constexpr double kUp = 1 + 1e-9, kDown = 1 - 1e-9;  // the crossing itself may be known
     const double secant = last_.x * std::pow(target_ / last_.value, 1 / slope_);
-    if (++guesses_ < kPatience && last_.x > 0 && low_ < secant && secant < high_) return secant;
+    const bool inside = low_ * kDown < secant && secant < high_ * kUp;
+    if (++guesses_ < kPatience && last_.x > 0 && inside) return secant;
     if (low_ == 0) return high_ / 2;
     return std::isfinite(high_) ? std::sqrt(low_ * high_) : low_ * 2;
   }

@@ -32,7 +32,7 @@ struct EpsilonCurve::State {
   PrivacyEvent event;
   Mechanism mechanism;
   double delta = 0;
-  double end = 0;                // epsilon after all steps
+  Refined end;                   // epsilon after all steps
   std::vector<StepLoss> losses;  // one per direction; none when the answer is analytic
   std::mutex mutex;
   std::map<std::uint64_t, double> known;
@@ -53,13 +53,12 @@ void EpsilonCurve::State::discretise() {
   const auto mechanisms = std::span(&mechanism, 1);
   const auto directions = certified_directions(mechanisms);
   const double tail = tail_for(mechanisms, delta);
-  const auto found = refined(mechanisms, directions, tail, epsilon_at(delta));
-  end = found.value;
-  int refinement = found.refinement;
+  end = refined(mechanisms, directions, tail, epsilon_at(delta));
+  int refinement = end.refinement;
   const auto good_enough = [&](int coarser) {
     const auto value =
         on_grid(mechanisms, directions, grid_for(mechanisms, tail, coarser), epsilon_at(delta));
-    return value && *value <= kCoarse * end;
+    return value && *value <= kCoarse * end.value;
   };
   for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
   for (const auto direction : directions)
@@ -74,7 +73,7 @@ double EpsilonCurve::State::composed(std::uint64_t steps) const {
     if (!value) return exact(steps);  // with next to no noise this grid may not fit few steps
     largest = std::max(largest, *value);
   }
-  return std::min(largest, end);
+  return std::min(largest, end.value);
 }
 
 EpsilonCurve::EpsilonCurve(const PrivacyEvent& event, double delta)
@@ -96,7 +95,7 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
   const auto most = state.mechanism.steps;
   require(steps <= most, ErrorKind::usage, "steps: expected at most ", most, ", found ", steps);
   if (steps <= 1 || state.losses.empty()) return state.exact(steps);
-  if (rounded_up(steps) >= most) return state.end;
+  if (rounded_up(steps) >= most) return state.end.value;
   const std::lock_guard lock(state.mutex);
   const auto [place, is_new] = state.known.try_emplace(rounded_up(steps));
   if (is_new) place->second = state.composed(place->first);
@@ -104,8 +103,13 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
 }
 
 double EpsilonCurve::exact(std::uint64_t steps) const {
-  return steps == state_->mechanism.steps && !state_->losses.empty() ? state_->end
+  return steps == state_->mechanism.steps && !state_->losses.empty() ? state_->end.value
                                                                      : state_->exact(steps);
+}
+
+EpsilonInterval EpsilonCurve::interval() const {
+  if (state_->losses.empty()) return epsilon(state_->event, state_->delta);
+  return interval_below(state_->end, std::span(&state_->mechanism, 1), state_->delta);
 }
 
 }  // namespace porter

@@ -166,11 +166,16 @@ std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) cons
   if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
   const std::lock_guard lock(intervals_->mutex);
   const auto [place, is_new] = intervals_->known.try_emplace(releases);
-  if (is_new)
-    place->second = two_gradients() ? svrg_epsilon(sampler_, adjacency_of(*config_.privacy), sigma_,
-                                                   tau_, releases, accounted_delta_)
-                                    : porter::epsilon(event(releases), accounted_delta_);
+  if (is_new) place->second = computed_interval(releases);
   return place->second;
+}
+
+EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
+  if (two_gradients())
+    return svrg_epsilon(sampler_, adjacency_of(*config_.privacy), sigma_, tau_, releases,
+                        accounted_delta_);
+  if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
+  return porter::epsilon(event(releases), accounted_delta_);
 }
 
 std::string RunPrivacy::sentence(std::uint64_t releases) const {

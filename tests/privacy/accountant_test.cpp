@@ -234,7 +234,11 @@ TEST(EpsilonCurve, BoundsEveryNumberOfSteps) {
       before = upper;
     }
     EXPECT_EQ(curve.upper(0), 0);
-    EXPECT_EQ(curve.upper(event.steps), epsilon(event, 1e-4).upper);
+    const auto whole = epsilon(event, 1e-4), kept = curve.interval();
+    EXPECT_EQ(curve.upper(event.steps), whole.upper);
+    EXPECT_EQ(kept.upper, whole.upper);
+    EXPECT_EQ(kept.lower, whole.lower);
+    EXPECT_EQ(kept.method, whole.method);
     EXPECT_THROW(curve.upper(event.steps + 1), Error);
   }
 }

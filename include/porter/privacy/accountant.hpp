@@ -81,6 +81,8 @@ class EpsilonCurve {
   double upper(std::uint64_t steps) const;
   /// What epsilon() gives.
   double exact(std::uint64_t steps) const;
+  /// What epsilon() gives after event.steps, with both bounds; the upper one is known already.
+  EpsilonInterval interval() const;
 
  private:
   struct State;

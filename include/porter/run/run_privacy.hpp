@@ -53,6 +53,7 @@ class RunPrivacy {
   void account();
   bool two_gradients() const;  // whether a release holds gradients at two points
   PrivacyEvent event(std::uint64_t releases) const;
+  EpsilonInterval computed_interval(std::uint64_t releases) const;
 
   Config config_;
   BatchSampler sampler_;

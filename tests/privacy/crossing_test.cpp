@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "privacy/crossing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace porter {
+namespace {
+
+TEST(Crossing, FindsASmoothCrossingInFewValues) {
+  const std::vector<std::function<double(double)>> functions = {
+      [](double x) { return 3 / x; },
+      [](double x) { return std::expm1(4 / (x * x)); },
+      [](double x) { return std::exp(-x); },
+  };
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    for (const double root : {1.5, 2.0, 5.0})
+      for (const double first : {1.0, 2.0, 6.0}) {
+        SCOPED_TRACE(testing::Message() << "function " << i << ", " << first << " to " << root);
+        int values = 0;
+        Crossing crossing([&](double x) { return ++values, functions[i](x); }, functions[i](root));
+        crossing.reached(first);
+        double guess = crossing.guess();
+        while (!crossing.near(guess, 1e-6)) {
+          crossing.reached(guess);
+          guess = crossing.guess();
+        }
+        EXPECT_NEAR(guess, root, 1e-5 * root);
+        EXPECT_LE(values, 16);  // halving alone would take more than 20
+      }
+}
+
+TEST(Crossing, EndsAtAJumpAndWithoutUsableValues) {
+  const auto jump = [](double x) { return x < 3 ? 5.0 : 0.0; };
+  const auto cliff = [](double x) { return x < 3 ? std::numeric_limits<double>::infinity() : 0.0; };
+  for (const std::function<double(double)>& function :
+       {std::function<double(double)>(jump), std::function<double(double)>(cliff)})
+    for (const double first : {0.01, 100.0}) {
+      int values = 0;
+      Crossing crossing([&](double x) { return ++values, function(x); }, 1);
+      crossing.reached(first);
+      double guess = crossing.guess();
+      while (!crossing.near(guess, 1e-6)) {
+        crossing.reached(guess);
+        guess = crossing.guess();
+        ASSERT_LT(values, 100) << first;
+      }
+      EXPECT_NEAR(guess, 3, 1e-5) << first;
+    }
+}
+
+TEST(Crossing, AsksForNothingThatIsKnown) {
+  int values = 0;
+  Crossing crossing([&](double x) { return ++values, 1 / x; }, 1);
+  EXPECT_TRUE(crossing.reached(2));
+  EXPECT_TRUE(crossing.reached(2) && crossing.reached(7));
+  EXPECT_FALSE(crossing.reached(0.5));
+  EXPECT_FALSE(crossing.reached(0.5) || crossing.reached(0.1));
+  EXPECT_EQ(values, 2);
+  EXPECT_FALSE(crossing.known(1.5).has_value());
+}
+
+}  // namespace
+}  // namespace porter
