@@ -21,6 +21,7 @@ constexpr double kLeft = 66, kRight = kWidth - 20, kTop = 12, kBottom = kHeight 
 constexpr double kSlack = 4;    // line ends and marks may stand out of the frame by this much
 constexpr double kFar = 20000;  // where lines that leave the frame are cut
 constexpr int kTicksX = 6, kTicksY = 6;
+constexpr double kCharacter = 6.3;  // width of one in a tick's label, about
 
 struct Point {
   double x, y;  // pixels
@@ -66,6 +67,10 @@ Frame make_frame(const Plot& plot, LogAxes log) {
       for (const auto* band : {&series.band_low, &series.band_high})
         if (!band->empty() && any_y.shows((*band)[i])) steady_y.add((*band)[i]);
     }
+  if (!plot.x.labels.empty()) {  // half a place beside the first and the last name
+    x.add(0.5);
+    x.add(static_cast<double>(plot.x.labels.size()) + 0.5);
+  }
   Range& y = steady_y.empty() ? all_y : steady_y;
   for (const auto& line : plot.references)
     if (any_y.shows(line.y)) y.add(line.y);
@@ -159,14 +164,34 @@ std::string series_svg(const Series& series, const std::vector<Segment>& segment
   return out;
 }
 
+std::vector<Tick> x_ticks(const Plot& plot, const Frame& frame) {
+  if (plot.x.labels.empty()) return frame.x.ticks(kTicksX);
+  std::vector<Tick> ticks;
+  for (const auto& label : plot.x.labels)
+    ticks.push_back({static_cast<double>(ticks.size() + 1), escape_html(label)});
+  return ticks;
+}
+
+// Names that would run into each other stand in two rows by turns.
+bool in_two_rows(const Plot& plot) {
+  double total = 0;
+  for (const auto& label : plot.x.labels)
+    total = std::max(total, kCharacter * static_cast<double>(display_width(label) + 1) *
+                                static_cast<double>(plot.x.labels.size()));
+  return total > kRight - kLeft;
+}
+
 std::string axes_svg(const Plot& plot, const Frame& frame) {
   std::string grid, labels;
-  for (const auto& tick : frame.x.ticks(kTicksX)) {
+  const bool two_rows = in_two_rows(plot);
+  bool lower = false;
+  for (const auto& tick : x_ticks(plot, frame)) {
     const double at = frame.px(tick.value);
     grid += fmt::format("M{:.1f} {}V{}", at, kTop, kBottom);
     labels +=
         fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                    at, kBottom + 17, tick.label);
+                    at, kBottom + (two_rows ? lower ? 27 : 14 : 17), tick.label);
+    lower = !lower;
   }
   for (const auto& tick : frame.y.ticks(kTicksY)) {
     const double at = frame.py(tick.value);

@@ -10,6 +10,7 @@ namespace porter::cli {
 void add_demo_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_sweep_command(CLI::App& app, int& exit_code);
+void add_reproduce_command(CLI::App& app, int& exit_code);
 void add_eval_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);

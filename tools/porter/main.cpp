@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   porter::cli::add_demo_command(app, exit_code);
   porter::cli::add_run_command(app, exit_code);
   porter::cli::add_sweep_command(app, exit_code);
+  porter::cli::add_reproduce_command(app, exit_code);
   porter::cli::add_eval_command(app);
   porter::cli::add_compare_command(app);
   porter::cli::add_report_command(app);

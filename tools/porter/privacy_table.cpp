@@ -6,87 +6,52 @@
 #include <memory>
 
 #include "porter/report/table.hpp"
+#include "porter/reproduce/closed_forms.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"
 
 namespace porter::cli {
 namespace {
 
-constexpr double kDelta = 1e-3;
-
-// Table 1 of the paper's experiments: b = 1, clip 1.
-struct Setting {
-  const char* data;
-  std::size_t records;
-  double claimed;
-};
-constexpr Setting kSettings[] = {
-    {"a9a", 3256, 0.01}, {"a9a", 3256, 0.1}, {"MNIST", 6000, 0.01}, {"MNIST", 6000, 0.1}};
-constexpr std::uint64_t kRounds[] = {1000, 10'000, 100'000, 1'000'000};
-
-struct Cell {
-  Setting setting;
-  std::uint64_t rounds;
-  double sigma;
-  EpsilonInterval epsilon;
-};
-
-// Equation (7) of the paper with tau = 1: sigma = sqrt(T log(1/delta)) / (m epsilon).
-Cell cell_of(const Setting& setting, std::uint64_t rounds) {
-  const double sigma = std::sqrt(static_cast<double>(rounds) * std::log(1 / kDelta)) /
-                       (static_cast<double>(setting.records) * setting.claimed);
-  PrivacyEvent event;
-  event.records = setting.records;
-  event.batch = 1;
-  event.noise_multiplier = noise_multiplier(sigma, 1, 1);
-  event.steps = rounds;
-  return {setting, rounds, sigma, epsilon(event, kDelta)};
-}
-
-bool breaks_the_claim(const Cell& cell) { return cell.epsilon.lower > cell.setting.claimed; }
-
-Table as_table(const std::vector<Cell>& cells) {
+Table as_table(const std::vector<PaperClaim>& claims) {
   Table table{{{"data", "data", Better::neither, true}, {"claimed", "claimed"}}, {}};
-  for (const auto rounds : kRounds)
+  for (const auto rounds : kPaperRounds)
     table.columns.push_back({fmt::format("T{}", rounds),
                              fmt::format("T = 1e{}", std::lround(std::log10(rounds))),
                              Better::neither, true});
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto& cell = cells[i];
-    if (i % std::size(kRounds) == 0)
-      table.rows.push_back({{fmt::format("{} (m = {})", cell.setting.data, cell.setting.records)},
-                            {fmt::format("{:g}", cell.setting.claimed), cell.setting.claimed}});
+  for (const auto& claim : claims) {
+    if (claim.rounds == kPaperRounds[0])
+      table.rows.push_back({{fmt::format("{} (m = {})", claim.data, claim.records)},
+                            {fmt::format("{:g}", claim.claimed), claim.claimed}});
     table.rows.back().push_back(
-        {fmt::format("[{}, {}]{}", rounded_down(cell.epsilon.lower, 4),
-                     rounded_up(cell.epsilon.upper, 4), breaks_the_claim(cell) ? " !" : "")});
+        {fmt::format("[{}, {}]{}", rounded_down(claim.epsilon.lower, 4),
+                     rounded_up(claim.epsilon.upper, 4), claim.broken() ? " !" : "")});
   }
   return table;
 }
 
-std::string as_json(const std::vector<Cell>& cells) {
+std::string as_json(const std::vector<PaperClaim>& claims) {
   auto json = nlohmann::ordered_json::array();
-  for (const auto& cell : cells)
-    json.push_back({{"data", cell.setting.data},
-                    {"m", cell.setting.records},
-                    {"epsilon_claimed", cell.setting.claimed},
-                    {"rounds", cell.rounds},
-                    {"delta", kDelta},
-                    {"sigma", cell.sigma},
-                    {"epsilon", cell.epsilon.upper},
-                    {"epsilon_lower", cell.epsilon.lower},
-                    {"claim_is_broken", breaks_the_claim(cell)}});
+  for (const auto& claim : claims)
+    json.push_back({{"data", claim.data},
+                    {"m", claim.records},
+                    {"epsilon_claimed", claim.claimed},
+                    {"rounds", claim.rounds},
+                    {"delta", kPaperDelta},
+                    {"sigma", claim.sigma},
+                    {"epsilon", claim.epsilon.upper},
+                    {"epsilon_lower", claim.epsilon.lower},
+                    {"claim_is_broken", claim.broken()}});
   return json.dump(2) + "\n";
 }
 
 void run(bool json, bool markdown) {
-  std::vector<Cell> cells;
-  for (const auto& setting : kSettings)
-    for (const auto rounds : kRounds) cells.push_back(cell_of(setting, rounds));
+  const auto claims = paper_claims();
   if (json) {
-    std::cout << as_json(cells);
+    std::cout << as_json(claims);
     return;
   }
-  const auto table = as_table(cells);
+  const auto table = as_table(claims);
   std::cout
       << (markdown ? table.to_markdown() : table.to_text())
       << "\n[attack, certified] epsilon of sigma = sqrt(T log(1/delta)) / (m claimed) at delta "

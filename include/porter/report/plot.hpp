@@ -23,6 +23,8 @@ struct Axis {
   std::string title;      ///< with the unit, if there is one
   bool log = false;       ///< how it is shown first
   bool offer_log = true;  ///< whether the reader may switch
+  /// An x axis of names instead of numbers: labels[i] stands at i + 1.
+  std::vector<std::string> labels = {};
 };
 
 /// A dashed horizontal line.
@@ -60,5 +62,13 @@ Drawing draw(const Plot& plot, LogAxes log);
 /// An HTML <figure>: title, legend, the drawing and, where the axes offer it, switches between
 /// linear and logarithmic that work without scripts. `id` must be unique on the page.
 std::string figure_html(const Plot& plot, const std::string& id);
+
+/// The same as an SVG file that needs no style sheet: title, legend, the drawing with the axes as
+/// they are shown first.
+std::string svg_file(const Plot& plot);
+
+/// The points as series,x,y,low,high, a line each, in full precision; x is a name where the axis
+/// has names.
+std::string points_csv(const Plot& plot);
 
 }  // namespace porter

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include "porter/core/error.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "study_figure.hpp"
+#include "study_parts.hpp"
+
+namespace porter {
+namespace {
+
+std::string short_key(const Study& study) { return study.vary.substr(study.vary.find('.') + 1); }
+
+// Series down, values across.
+Table metric_table(const Study& study, const StudyResult& result, const std::string& metric) {
+  Table table{{{"series", "series", Better::neither, true}}, {}};
+  for (const auto& value : study.values)
+    table.columns.push_back(
+        {study.vary.empty() ? metric : value,
+         study.vary.empty() ? figure_title(metric) : short_key(study) + " = " + plain_value(value),
+         better_direction(metric)});
+  for (std::size_t i = 0; i < study.series.size(); ++i) {
+    auto& row = table.rows.emplace_back();
+    row.push_back({.text = study.series[i].label});
+    for (std::size_t v = 0; v < study.values.size(); ++v)
+      row.push_back(spread_cell(result, i * study.values.size() + v, metric));
+  }
+  mark_best(table);
+  return table;
+}
+
+bool values_are_numbers(const Study& study) {
+  for (const auto& value : study.values)
+    if (!value_number(value)) return false;
+  return true;
+}
+
+// Where a setting stands on the axis: its value, its place in the list of values that are no
+// numbers, or the mean of a figure of its runs.
+double place_of(const Study& study, const StudyResult& result, std::size_t setting, bool numbers) {
+  const auto value = study.settings[setting].value;
+  if (study.x == study.vary && !numbers) return static_cast<double>(value + 1);
+  if (study.x == study.vary) return *value_number(study.values[value]);
+  std::vector<double> xs;
+  for (const auto* run : finished_runs(result, setting))
+    if (const auto x = run_figure(study.x, *study.settings[setting].config, *run)) xs.push_back(*x);
+  const auto spread = spread_of(xs);
+  return spread ? spread->mean : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool wants_log_axis(const std::vector<Series>& all) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const auto& series : all)
+    for (const double x : series.x)
+      if (std::isfinite(x)) {
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
+  return low > 0 && high >= 8 * low;
+}
+
+Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric) {
+  const bool numbers = values_are_numbers(study);
+  const bool categories = study.x == study.vary && !numbers;
+  Plot plot{.title = figure_title(metric) + " by " + figure_title(study.x),
+            .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
+            .x = {.title = figure_title(study.x), .offer_log = !categories},
+            .y = {.title = figure_title(metric), .offer_log = !is_accuracy(metric)}};
+  if (categories)
+    for (const auto& value : study.values) plot.x.labels.push_back(plain_value(value));
+  for (std::size_t i = 0; i < study.series.size(); ++i) {
+    Series series{.name = study.series[i].label, .style = i};
+    for (std::size_t v = 0; v < study.values.size(); ++v) {
+      const auto setting = i * study.values.size() + v;
+      const auto spread = last_spread(result, setting, metric);
+      const double x = place_of(study, result, setting, numbers);
+      if (!spread || !std::isfinite(x)) continue;
+      series.x.push_back(x);
+      series.y.push_back(spread->mean);
+      series.band_low.push_back(spread->low);
+      series.band_high.push_back(spread->high);
+    }
+    if (!series.x.empty()) plot.series.push_back(std::move(series));
+  }
+  plot.x.log = !categories && wants_log_axis(plot.series);
+  plot.y.log = !is_accuracy(metric) && wants_log(plot.series);
+  plot.references = majority_lines(result, metric);
+  return plot;
+}
+
+TableCell figure(double value) { return {.text = fmt::format("{:.4g}", value), .value = value}; }
+
+// Ours beside what was stored, one row per figure.
+Table stored_table(const Study& study, const StudyResult& result) {
+  Table table{{{"series", "series", Better::neither, true},
+               {"value", study.vary.empty() ? "value" : short_key(study), Better::neither, true},
+               {"metric", "figure", Better::neither, true},
+               {"ours", "ours"},
+               {"low", "least"},
+               {"high", "largest"},
+               {"stored", "stored"},
+               {"difference", "difference"},
+               {"percent", "in %"}},
+              {}};
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    const auto& setting = study.settings[s];
+    const auto& series = study.series[setting.series];
+    if (series.stored.empty()) continue;
+    for (const auto& [metric, stored] : series.stored[setting.value]) {
+      std::vector<TableCell> row = {{.text = series.label},
+                                    {.text = plain_value(study.values[setting.value])},
+                                    {.text = figure_title(metric)},
+                                    spread_cell(result, s, metric)};
+      const auto ours = last_spread(result, s, metric);
+      row.push_back(ours ? figure(ours->low) : TableCell{});
+      row.push_back(ours ? figure(ours->high) : TableCell{});
+      row.push_back(figure(stored));
+      row.push_back(ours ? TableCell{.text = fmt::format("{:+.4f}", ours->mean - stored),
+                                     .value = ours->mean - stored}
+                         : TableCell{});
+      const bool relative = ours && stored != 0;
+      const double percent = relative ? 100 * (ours->mean - stored) / std::abs(stored) : 0;
+      row.push_back(relative ? TableCell{.text = fmt::format("{:+.1f}", percent), .value = percent}
+                             : TableCell{});
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+// The best mean of the first metric.
+std::string headline(const Study& study, const StudyResult& result) {
+  const auto& metric = study.metrics.front();
+  const auto better = better_direction(metric);
+  std::optional<std::size_t> best;
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    const auto spread = last_spread(result, s, metric);
+    if (!spread) continue;
+    const bool wins = !best || (better == Better::higher
+                                    ? spread->mean > last_spread(result, *best, metric)->mean
+                                    : spread->mean < last_spread(result, *best, metric)->mean);
+    if (wins) best = s;
+  }
+  if (!best) return "no setting has " + figure_title(metric);
+  return concat("best ", figure_title(metric), ": ", last_spread(result, *best, metric)->text(),
+                " (", study.setting_name(study.settings[*best]), ")");
+}
+
+}  // namespace
+
+void add_bars(const Study& study, const StudyResult& result, StudyReport& report) {
+  report.headline = headline(study, result);
+  if (auto stored = stored_table(study, result); !stored.rows.empty()) {
+    double worst = 0;
+    for (const auto& row : stored.rows)
+      if (row.back().value) worst = std::max(worst, std::abs(*row.back().value));
+    report.headline = fmt::format("{} stored figures, the farthest of ours is off by {:.1f} %",
+                                  stored.rows.size(), worst);
+    report.tables.push_back(
+        {.file = "stored",
+         .title = "Beside the stored figures",
+         .table = std::move(stored),
+         .notes = {"Ours: mean ± standard deviation over seeds, with the least and the largest. "
+                   "The difference is ours minus stored."}});
+  }
+  for (const auto& metric : study.metrics) {
+    report.tables.push_back({.file = file_name(metric),
+                             .title = figure_title(metric),
+                             .table = metric_table(study, result, metric)});
+    if (study.values.size() < 2) continue;
+    if (auto plot = metric_plot(study, result, metric); !plot.series.empty())
+      report.figures.push_back({file_name(metric), std::move(plot)});
+  }
+  if (!report.tables.empty())
+    report.tables.back().notes.push_back(
+        "Mean ± standard deviation over seeds, at the last round and at the average model unless "
+        "agents are named. Marked: the best of a column.");
+}
+
+}  // namespace porter

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "porter/core/error.hpp"
+#include "study_figure.hpp"
+#include "study_parts.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kCrowdedRatio = 4;  // of the lengths of lines
+
+struct XAxis {
+  const char* column;
+  const char* suffix;
+};
+constexpr XAxis kRounds{"round", "by round"};
+constexpr XAxis kBits{"bits_per_agent", "by communication"};
+
+/// A setting over its seeds: where one finished, those that did; else what there is.
+struct Runs {
+  std::vector<const StudyRun*> runs;
+  bool diverged = false;
+};
+
+Runs runs_of(const StudyResult& result, std::size_t setting) {
+  Runs out{.runs = finished_runs(result, setting)};
+  if (!out.runs.empty()) return out;
+  out.diverged = true;
+  for (std::size_t seed = 0; seed < result.seeds; ++seed)
+    if (const auto& run = result.run(setting, seed); !run.rows.empty()) out.runs.push_back(&run);
+  return out;
+}
+
+// The values of a column by round, for the rounds that every run has.
+std::map<std::uint32_t, std::vector<double>> by_round(const Runs& runs, const std::string& column) {
+  std::map<std::uint32_t, std::vector<double>> values;
+  for (const auto* run : runs.runs)
+    for (const auto& row : run->rows)
+      if (const auto value = find_column(column).get(row)) values[row.round].push_back(*value);
+  std::erase_if(values, [&](const auto& item) { return item.second.size() < runs.runs.size(); });
+  return values;
+}
+
+// Mean over seeds, the band from the least to the largest.
+Series mean_series(const Study& study, const StudyResult& result, std::size_t setting,
+                   const char* x_column, const std::string& y_column) {
+  const auto runs = runs_of(result, setting);
+  const auto xs = by_round(runs, x_column), ys = by_round(runs, y_column);
+  Series series{.name = study.series[study.settings[setting].series].label,
+                .style = setting,
+                .diverged = runs.diverged};
+  if (!runs.diverged && runs.runs.size() < result.seeds)
+    series.name += concat(" (", runs.runs.size(), " of ", result.seeds, " seeds)");
+  for (const auto& [round, values] : ys) {
+    const auto x = xs.find(round);
+    if (x == xs.end()) continue;
+    const auto spread = *spread_of(values);
+    series.x.push_back(spread_of(x->second)->mean);
+    series.y.push_back(spread.mean);
+    series.band_low.push_back(spread.low);
+    series.band_high.push_back(spread.high);
+  }
+  return series;
+}
+
+bool ends_far_apart(const std::vector<Series>& all) {
+  double low = 0, high = 0;
+  for (const auto& series : all) {
+    low = low == 0 ? series.x.back() : std::min(low, series.x.back());
+    high = std::max(high, series.x.back());
+  }
+  return low > 0 && high > kCrowdedRatio * low;
+}
+
+Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric,
+                 const XAxis& x) {
+  const auto title = figure_title(metric);
+  Plot plot{.title = title + " " + x.suffix,
+            .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
+            .x = {.title = figure_title(x.column)},
+            .y = {.title = title, .offer_log = !is_accuracy(metric)}};
+  for (std::size_t s = 0; s < study.settings.size(); ++s)
+    if (auto series = mean_series(study, result, s, x.column, metric); !series.x.empty())
+      plot.series.push_back(std::move(series));
+  plot.x.log = ends_far_apart(plot.series);
+  plot.y.log = !is_accuracy(metric) && wants_log(plot.series);
+  plot.references = majority_lines(result, metric);
+  return plot;
+}
+
+// The agents beside their average, means over seeds.
+struct AgentSpread {
+  const char* average;
+  const char* mean;
+  const char* worst;
+  const char* title;
+};
+constexpr AgentSpread kSpreads[] = {
+    {"test_accuracy", "agent_accuracy_mean", "agent_accuracy_worst",
+     "Test accuracy of single agents"},
+    {"loss", "agent_loss_mean", "agent_loss_worst", "Loss of single agents"}};
+
+Plot agent_plot(const Study& study, const StudyResult& result, const AgentSpread& spread) {
+  auto plot = metric_plot(study, result, spread.average, kRounds);
+  plot.title = spread.title;
+  plot.help =
+      "Line: the average model. Band: from the mean over agents to the worst agent (dotted). A gap "
+      "is disagreement that the average hides. Means over seeds.";
+  std::vector<Series> all;
+  for (auto& line : plot.series) {
+    const auto mean = mean_series(study, result, line.style, kRounds.column, spread.mean);
+    auto worst = mean_series(study, result, line.style, kRounds.column, spread.worst);
+    if (worst.x != line.x || mean.x != line.x) continue;
+    line.band_low.clear();
+    line.band_high.clear();
+    for (std::size_t i = 0; i < line.x.size(); ++i) {
+      line.band_low.push_back(std::min(mean.y[i], worst.y[i]));
+      line.band_high.push_back(std::max(mean.y[i], worst.y[i]));
+    }
+    worst.name += ", worst agent";
+    worst.companion = true;
+    worst.band_low.clear();
+    worst.band_high.clear();
+    all.push_back(std::move(line));
+    all.push_back(std::move(worst));
+  }
+  plot.series = std::move(all);
+  plot.y.log = plot.y.offer_log && wants_log(plot.series);
+  return plot;
+}
+
+// The columns of the table: what is plotted, then what the average hides and what it cost.
+std::vector<std::string> table_columns(const Study& study) {
+  auto columns = study.metrics;
+  for (const char* more : {"agent_accuracy_mean", "agent_accuracy_worst", "consensus_error",
+                           "bits_per_agent", "epsilon"})
+    if (std::find(columns.begin(), columns.end(), more) == columns.end()) columns.push_back(more);
+  return columns;
+}
+
+Table summary_table(const Study& study, const StudyResult& result) {
+  Table table{{{"series", "series", Better::neither, true}}, {}};
+  for (const auto& column : table_columns(study))
+    table.columns.push_back({column, figure_title(column), better_direction(column)});
+  table.columns.push_back({"sigma", "noise σ"});
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    auto& row = table.rows.emplace_back();
+    row.push_back({.text = study.series[study.settings[s].series].label});
+    for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
+    const auto& facts = result.run(s, 0).facts;
+    row.push_back(
+        facts ? TableCell{.text = fmt::format("{:.4g}", facts->sigma), .value = facts->sigma}
+              : TableCell{});
+  }
+  mark_best(table);
+  return table;
+}
+
+std::string headline(const Study& study, const StudyResult& result) {
+  const auto& metric = study.metrics.front();
+  std::string text = figure_title(metric) + " at the end: ";
+  for (std::size_t s = 0; s < study.settings.size(); ++s)
+    text += concat(s > 0 ? ", " : "", study.series[study.settings[s].series].label, " ",
+                   spread_cell(result, s, metric).text);
+  return text;
+}
+
+}  // namespace
+
+void add_curves(const Study& study, const StudyResult& result, StudyReport& report) {
+  report.tables.push_back(
+      {.file = "summary",
+       .title = "At the last round",
+       .table = summary_table(study, result),
+       .notes = {"Mean ± standard deviation over seeds, at the average model unless agents are "
+                 "named. Epsilon is what the accountant certifies for the noise that was used."}});
+  const auto add = [&](const std::string& file, Plot plot) {
+    if (!plot.series.empty()) report.figures.push_back({file, std::move(plot)});
+  };
+  for (const auto& metric : study.metrics)
+    for (const auto& x : {kRounds, kBits})
+      add(file_name(metric + " " + x.suffix), metric_plot(study, result, metric, x));
+  for (const auto& spread : kSpreads)
+    add(file_name(spread.title), agent_plot(study, result, spread));
+  report.headline = headline(study, result);
+}
+
+}  // namespace porter

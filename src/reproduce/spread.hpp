@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace porter {
+
+/// Some values of one figure, one per seed.
+struct Spread {
+  double mean = 0, low = 0, high = 0;
+  std::optional<double> stddev = {};  ///< of the values, n - 1; nothing for a single one
+  std::size_t count = 0;
+
+  std::string text() const {
+    const auto digits = [](double value) { return fmt::format("{:.4g}", value); };
+    return digits(mean) + (stddev ? fmt::format(" ± {:.2g}", *stddev) : "");
+  }
+};
+
+/// Nothing for no values. The sum runs in the order given.
+inline std::optional<Spread> spread_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  Spread out{.count = values.size()};
+  for (const double value : values) out.mean += value;
+  out.mean /= static_cast<double>(values.size());
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  out.low = *low;
+  out.high = *high;
+  if (values.size() > 1) {
+    double squares = 0;
+    for (const double value : values) squares += (value - out.mean) * (value - out.mean);
+    out.stddev = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  }
+  return out;
+}
+
+}  // namespace porter

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/reproduce/study.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "porter/core/error.hpp"
+#include "porter/data/catalog.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "run/config_table.hpp"
+#include "run/toml_section.hpp"
+#include "study_figure.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Overrides = std::vector<std::string>;  // "section.key=value"
+
+constexpr std::uint32_t kMostSeeds = 1000;
+
+std::string toml_text(const toml::node& node) {
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return out.str();
+}
+
+// Both "algorithm.step" = ... and algorithm = { step = ... }.
+void flatten(const toml::table& table, const std::string& prefix, Overrides& out) {
+  for (const auto& [name, node] : table) {
+    const auto key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table())
+      flatten(*inner, key + '.', out);
+    else
+      out.push_back(key + '=' + toml_text(node));
+  }
+}
+
+Overrides read_overrides(TomlSection& section, const char* key) {
+  Overrides out;
+  if (const auto* node = section.find(key)) {
+    section.check(node->is_table(), key,
+                  "expected a table such as { \"algorithm.step\" = 0.1 }, found ",
+                  toml_text(*node));
+    flatten(*node->as_table(), "", out);
+  }
+  return out;
+}
+
+// A list of tables, one per value; empty where the key is absent.
+std::vector<Overrides> read_with(TomlSection& section, std::size_t values) {
+  const auto* node = section.find("with");
+  if (node == nullptr) return {};
+  const auto* list = node->as_array();
+  section.check(list != nullptr && list->size() >= values, "with", "expected a list of ", values,
+                " tables, one per value, found ", toml_text(*node));
+  std::vector<Overrides> out;
+  for (const auto& item : *list) {
+    section.check(item.is_table(), "with", "expected tables in the list, found ", toml_text(item));
+    flatten(*item.as_table(), "", out.emplace_back());
+  }
+  return out;
+}
+
+StoredFigures stored_figures(TomlSection& section, const toml::node& node) {
+  section.check(node.is_table(), "reference",
+                "expected { metric = number, ... } or a list of these, one per value, found ",
+                toml_text(node));
+  StoredFigures out;
+  for (const auto& [metric, value] : *node.as_table()) {
+    section.check(value.is_number(), "reference", metric.str(), ": expected a number, found ",
+                  toml_text(value));
+    section.located("reference", [&] { find_column(std::string(metric.str())); });
+    out[std::string(metric.str())] = *value.value<double>();
+  }
+  return out;
+}
+
+std::vector<StoredFigures> read_stored(TomlSection& section, std::size_t values) {
+  const auto* node = section.find("reference");
+  std::vector<StoredFigures> out;
+  if (node == nullptr) return out;
+  if (const auto* list = node->as_array())
+    for (const auto& item : *list) out.push_back(stored_figures(section, item));
+  else
+    out.push_back(stored_figures(section, *node));
+  section.check(out.size() >= values, "reference", "expected one table per value, ", values,
+                ", found ", out.size());
+  return out;
+}
+
+std::vector<std::string> read_list(TomlSection& section, const char* key) {
+  std::vector<std::string> out;
+  const auto* node = section.find(key);
+  if (node == nullptr) return out;
+  section.check(node->is_array() && !node->as_array()->empty(), key,
+                "expected a list that is not empty, found ", toml_text(*node));
+  for (const auto& item : *node->as_array())
+    out.push_back(item.is_string() ? '"' + *item.value<std::string>() + '"' : toml_text(item));
+  return out;
+}
+
+struct Quick {
+  std::optional<std::int64_t> rounds;
+  std::optional<std::uint32_t> seeds;
+  std::size_t keep = 0;  // 0: all
+  Overrides set;
+};
+
+/// Reads one file. What it has read of a series waits until all values are known.
+class Reader {
+ public:
+  Reader(toml::table root, std::string source, fs::path folder)
+      : source_(std::move(source)), folder_(std::move(folder)) {
+    take_section(root, "config");
+    take_section(root, "fallback");
+    for (const char* kind : {"curves", "slope", "bars"}) take_section(root, kind);
+    if (auto* list = root.get_as<toml::array>("series"))
+      for (auto& item : *list)
+        if (auto* table = item.as_table()) series_.push_back(std::move(*table));
+    root.erase("series");
+    sections_.insert("experiment", std::move(root));
+  }
+
+  Study read(const std::string& name, const StudyOptions& options) {
+    study_.name = name;
+    study_.quick = options.quick;
+    read_top(options);
+    read_kind();
+    if (options.quick && quick_.keep > 0 && study_.kind != StudyKind::curves)
+      study_.values.resize(std::min(study_.values.size(), quick_.keep));
+    read_base();
+    require(!series_.empty(), ErrorKind::usage, source_,
+            ": expected at least one [[series]], found none");
+    for (std::size_t i = 0; i < series_.size(); ++i) read_series(i);
+    return std::move(study_);
+  }
+
+ private:
+  void take_section(toml::table& root, const char* name) {
+    auto* node = root.get(name);
+    if (node == nullptr) return;
+    auto* table = node->as_table();
+    require(table != nullptr, ErrorKind::usage, source_, ":", node->source().begin.line, ": ", name,
+            " must be a section [", name, "], found ", toml_text(*node));
+    sections_.insert(name, std::move(*table));
+    root.erase(name);
+  }
+
+  void read_top(const StudyOptions& options) {
+    TomlSection section(sections_, "experiment", source_);
+    section.read("title", study_.title);
+    section.read("about", study_.about);
+    std::string kind;
+    section.read("kind", kind);
+    bool known = false;
+    for (const auto one : {StudyKind::curves, StudyKind::slope, StudyKind::bars})
+      if (kind == to_string(one)) {
+        study_.kind = one;
+        known = true;
+      }
+    section.check(known, "kind", "expected one of curves, slope, bars; found \"", kind, "\"");
+    section.read_count("seeds", study_.seeds, 1, kMostSeeds);
+    read_quick(section);
+    section.refuse_unknown_keys();
+    section.check(!study_.title.empty(), "title", "expected a text, found nothing");
+    if (options.quick && quick_.seeds) study_.seeds = std::min(study_.seeds, *quick_.seeds);
+    if (options.seeds) study_.seeds = *options.seeds;
+  }
+
+  void read_quick(TomlSection& outer) {
+    auto* node = sections_["experiment"].as_table()->get("quick");
+    outer.find("quick");
+    if (node == nullptr) return;
+    outer.check(node->is_table(), "quick", "expected { rounds = N, seeds = N }, found ",
+                toml_text(*node));
+    toml::table wrapper;
+    wrapper.insert("quick", *node);
+    TomlSection section(wrapper, "quick", source_);
+    std::int64_t rounds = 0;
+    std::uint32_t seeds = 0;
+    section.read_count("rounds", rounds, 1);
+    section.read_count("seeds", seeds, 1, kMostSeeds);
+    if (rounds > 0) quick_.rounds = rounds;
+    if (seeds > 0) quick_.seeds = seeds;
+    section.read_count("keep", quick_.keep, 1);
+    quick_.set = read_overrides(section, "set");
+    section.refuse_unknown_keys();
+  }
+
+  void read_kind() {
+    const std::string name = to_string(study_.kind);
+    for (const auto one : {StudyKind::curves, StudyKind::slope, StudyKind::bars})
+      require(one == study_.kind || !sections_.contains(to_string(one)), ErrorKind::usage, source_,
+              ": there is a section [", to_string(one), "], but the kind is \"", name, "\"");
+    require(sections_.contains(name), ErrorKind::usage, source_, ": expected a section [", name,
+            "], as the kind is \"", name, "\"");
+    TomlSection section(sections_, name, source_);
+    if (study_.kind != StudyKind::slope) read_metrics(section);
+    study_.values = {""};
+    if (study_.kind != StudyKind::curves) read_grid(section);
+    if (study_.kind == StudyKind::slope) read_law(section);
+    section.refuse_unknown_keys();
+  }
+
+  void read_metrics(TomlSection& section) {
+    for (const auto& text : read_list(section, "metrics"))
+      study_.metrics.push_back(plain_value(text));
+    section.check(!study_.metrics.empty(), "metrics",
+                  "expected a list of columns of metrics.csv, found nothing");
+    for (const auto& metric : study_.metrics)
+      section.located("metrics", [&] { find_column(metric); });
+  }
+
+  void read_grid(TomlSection& section) {
+    section.read("vary", study_.vary);
+    const auto values = read_list(section, "values");
+    section.check(study_.vary.empty() == values.empty(), "vary",
+                  "expected vary and values together, found only one of them");
+    section.check(study_.vary.empty() || study_.vary.find('.') != study_.vary.npos, "vary",
+                  "expected section.key, found \"", study_.vary, "\"");
+    section.check(study_.vary != "run.seed", "vary", "run.seed is what `seeds` counts");
+    if (!values.empty()) study_.values = values;
+    with_ = read_with(section, study_.values.size());
+    study_.x = study_.vary;
+    section.read("x", study_.x);
+    section.located("x", [&] { check_figure(study_.x, study_.vary); });
+  }
+
+  void read_law(TomlSection& section) {
+    section.check(!study_.vary.empty(), "vary", "expected the key that varies, found nothing");
+    section.check(section.has("exponent") && section.has("y"), "exponent",
+                  "expected y and exponent, found one of them or none");
+    section.read("y", study_.y);
+    section.located("y", [&] { check_figure(study_.y, ""); });
+    section.read("exponent", study_.exponent);
+    section.read("theorem", study_.theorem);
+  }
+
+  void read_base() {
+    TomlSection fallback(sections_, "fallback", source_);
+    if (fallback.present()) flatten(*sections_["fallback"].as_table(), "", fallback_);
+    if (auto* config = sections_["config"].as_table()) base_ = *config;
+  }
+
+  void read_series(std::size_t index) {
+    const auto name = concat("series ", index + 1);
+    toml::table wrapper;
+    wrapper.insert(name, std::move(series_[index]));
+    TomlSection section(wrapper, name, source_);
+    StudySeries series;
+    section.read("label", series.label);
+    section.check(!series.label.empty(), "label", "expected a text, found nothing");
+    for (const auto& other : study_.series)
+      section.check(other.label != series.label, "label", "\"", series.label, "\" stands twice");
+    section.read("tuned", series.tuned);
+    const auto set = read_overrides(section, "set");
+    const auto with = read_with(section, study_.values.size());
+    series.stored = read_stored(section, study_.values.size());
+    section.refuse_unknown_keys();
+    const bool curves = study_.kind == StudyKind::curves;
+    if (study_.quick && curves && quick_.keep > 0 && index >= quick_.keep) return;
+    study_.series.push_back(std::move(series));
+    for (std::size_t value = 0; value < study_.values.size(); ++value) {
+      auto overrides = set;
+      if (!study_.vary.empty()) overrides.push_back(study_.vary + '=' + study_.values[value]);
+      for (const auto* more : {&std::as_const(with_), &with})
+        if (!more->empty())
+          overrides.insert(overrides.end(), (*more)[value].begin(), (*more)[value].end());
+      study_.settings.push_back(make_setting(study_.series.size() - 1, value, overrides));
+    }
+  }
+
+  StudySetting make_setting(std::size_t series, std::size_t value, const Overrides& overrides) {
+    StudySetting setting{.series = series, .value = value};
+    try {
+      auto config = config_of(overrides);
+      setting.missing_data = missing_data(config.data);
+      if (!setting.missing_data.empty() && !fallback_.empty()) {
+        auto with_fallback = overrides;
+        with_fallback.insert(with_fallback.end(), fallback_.begin(), fallback_.end());
+        config = config_of(with_fallback);
+      }
+      require(!config.privacy || config.privacy->noise != "secure", ErrorKind::usage,
+              "privacy.noise: runs that are to be repeated need \"simulated\" noise");
+      setting.config = std::move(config);
+    } catch (const Error& error) {
+      setting.refused = error.what();
+    }
+    return setting;
+  }
+
+  Config config_of(const Overrides& overrides) const {
+    auto root = base_;
+    for (const auto& one : overrides) apply_override(root, one, "set");
+    if (study_.quick)
+      for (const auto& one : quick_.set) apply_override(root, one, "quick");
+    resolve_paths(root, folder_);
+    auto config = read_config(root, source_);
+    // Where rounds vary they are what is studied.
+    if (study_.quick && quick_.rounds && study_.vary != "algorithm.rounds")
+      config.algorithm.rounds = static_cast<std::uint32_t>(
+          std::min<std::int64_t>(config.algorithm.rounds, *quick_.rounds));
+    config.run.seed = 1;
+    config.run.threads = 0;
+    return config;
+  }
+
+  // The name of a known data set that is not at hand; empty if it is.
+  static std::string missing_data(const DataOptions& data) {
+    if (!data.train.empty() || !data.train_images.empty()) return {};
+    for (const auto& file : known_data(data.name).files)
+      if (!find_data_file(file, data_folders())) return data.name;
+    return {};
+  }
+
+  std::string source_;
+  fs::path folder_;
+  toml::table sections_;
+  std::vector<toml::table> series_;
+  Study study_;
+  Quick quick_;
+  toml::table base_;
+  Overrides fallback_;
+  std::vector<Overrides> with_;
+};
+
+}  // namespace
+
+const char* to_string(StudyKind kind) {
+  return kind == StudyKind::curves ? "curves" : kind == StudyKind::slope ? "slope" : "bars";
+}
+
+std::string Study::setting_name(const StudySetting& of) const {
+  const auto& label = series[of.series].label;
+  if (vary.empty()) return label;
+  return concat(label, ", ", vary.substr(vary.find('.') + 1), " = ", plain_value(values[of.value]));
+}
+
+Study parse_study(std::string_view text, const std::string& name, const std::string& source,
+                  const fs::path& folder, const StudyOptions& options) {
+  auto study = Reader(parse_toml(text, source), source, folder).read(name, options);
+  study.text = text;
+  const bool any = std::any_of(study.settings.begin(), study.settings.end(),
+                               [](const auto& setting) { return setting.config.has_value(); });
+  require(any, ErrorKind::usage, source,
+          ": no setting is a valid config; the first says: ", study.settings.front().refused);
+  return study;
+}
+
+std::string study_title(std::string_view text, const std::string& source) {
+  const auto root = parse_toml(text, source);
+  return root["title"].value_or(std::string());
+}
+
+}  // namespace porter

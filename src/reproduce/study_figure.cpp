@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study_figure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/run/sweep_values.hpp"
+#include "run/config_table.hpp"
+
+namespace porter {
+namespace {
+
+struct Named {
+  const char* name;
+  const char* title;
+};
+
+constexpr std::array kRunFigures = {
+    Named{"rounds", "rounds T"}, Named{"rho", "contraction ρ"}, Named{"gap", "spectral gap 1 − α"},
+    Named{"phi", "φ = √(d log(1/δ)) / (m ε)"}, Named{"min_grad_norm", "least gradient norm"}};
+
+constexpr std::array kColumnTitles = {
+    Named{"round", "round"},
+    Named{"loss", "training loss"},
+    Named{"grad_norm_sq", "squared gradient norm"},
+    Named{"utility", "utility (mean squared gradient norm)"},
+    Named{"train_accuracy", "train accuracy"},
+    Named{"test_accuracy", "test accuracy"},
+    Named{"test_loss", "test loss"},
+    Named{"agent_loss_mean", "loss, mean over agents"},
+    Named{"agent_loss_worst", "loss of the worst agent"},
+    Named{"agent_accuracy_mean", "test accuracy, mean over agents"},
+    Named{"agent_accuracy_worst", "test accuracy of the worst agent"},
+    Named{"consensus_error", "consensus error"},
+    Named{"tracking_error", "tracking error"},
+    Named{"bits_per_agent", "bits sent per agent"},
+    Named{"link_bits_per_agent", "bits on links per agent"},
+    Named{"epsilon", "epsilon, certified"},
+    Named{"seconds", "seconds of training"}};
+
+const MetricsColumn* column_or_null(const std::string& name) {
+  for (const auto& column : metrics_columns())
+    if (name == column.name) return &column;
+  return nullptr;
+}
+
+std::optional<double> phi(const Config& config, const StudyFacts& facts) {
+  if (!config.privacy) return std::nullopt;
+  const auto& privacy = *config.privacy;
+  return std::sqrt(static_cast<double>(facts.dim) * std::log(1 / privacy.delta)) /
+         (static_cast<double>(facts.samples) * privacy.epsilon);
+}
+
+std::optional<double> least_gradient(const StudyRun& run) {
+  std::optional<double> least;
+  for (const auto& row : run.rows)
+    if (!least || row.grad_norm_sq < *least) least = row.grad_norm_sq;
+  return least ? std::optional(std::sqrt(*least)) : least;
+}
+
+// What the config says under section.key.
+std::optional<double> config_number(const Config& config, const std::string& key) {
+  const auto root = parse_toml(to_toml(config), "the resolved config");
+  const auto node = root.at_path(key);
+  if (const auto number = node.value<double>()) return number;
+  const auto text = node.value<std::string>();
+  return text ? value_number(*text) : std::nullopt;
+}
+
+}  // namespace
+
+const MetricsColumn& find_column(const std::string& name) {
+  if (const auto* column = column_or_null(name)) return *column;
+  std::string known;
+  for (const auto& column : metrics_columns())
+    known.append(known.empty() ? "" : ", ").append(column.name);
+  fail(ErrorKind::usage, "expected a column of metrics.csv, one of ", known, "; found \"", name,
+       "\"");
+}
+
+std::optional<double> value_number(const std::string& value) {
+  const auto plain = plain_value(value);
+  if (const auto number = parse_number<double>(plain)) return number;
+  return split_spec(plain).number<double>();
+}
+
+std::optional<double> run_figure(const std::string& name, const Config& config,
+                                 const StudyRun& run) {
+  if (name == "rounds") return config.algorithm.rounds;
+  if (name == "min_grad_norm") return least_gradient(run);
+  if (run.facts) {
+    if (name == "rho") return run.facts->rho;
+    if (name == "gap") return 1 - run.facts->alpha;
+    if (name == "phi") return phi(config, *run.facts);
+  }
+  if (const auto* column = column_or_null(name))
+    return run.rows.empty() ? std::nullopt : column->get(run.rows.back());
+  return config_number(config, name);
+}
+
+void check_figure(const std::string& name, const std::string& vary) {
+  std::string known;
+  for (const auto& figure : kRunFigures) {
+    if (name == figure.name) return;
+    known.append(figure.name).append(", ");
+  }
+  if (name == vary || column_or_null(name) != nullptr) return;
+  // A key of a config: it is looked up in what the settings turn out to be.
+  const auto defaults =
+      parse_toml(to_toml(parse_config("[privacy]\n", "the default config")), "the default config");
+  if (name.find('.') != name.npos && defaults.at_path(name)) return;
+  fail(ErrorKind::usage, "expected one of ", known,
+       "a column of metrics.csv or a key of the config; found \"", name, "\"");
+}
+
+std::string figure_title(const std::string& name) {
+  for (const auto& figure : kRunFigures)
+    if (name == figure.name) return figure.title;
+  for (const auto& column : kColumnTitles)
+    if (name == column.name) return column.title;
+  return name;
+}
+
+}  // namespace porter

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study_parts.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "study_figure.hpp"
+
+namespace porter {
+namespace {
+
+constexpr double kLogRatio = 20;
+
+}  // namespace
+
+std::vector<const StudyRun*> finished_runs(const StudyResult& result, std::size_t setting) {
+  std::vector<const StudyRun*> out;
+  for (std::size_t seed = 0; seed < result.seeds; ++seed)
+    if (const auto& run = result.run(setting, seed); run.finished()) out.push_back(&run);
+  return out;
+}
+
+std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting,
+                                  const std::string& column) {
+  std::vector<double> values;
+  for (const auto* run : finished_runs(result, setting))
+    if (const auto value = find_column(column).get(run->rows.back())) values.push_back(*value);
+  return spread_of(values);
+}
+
+TableCell spread_cell(const StudyResult& result, std::size_t setting, const std::string& column) {
+  const auto finished = finished_runs(result, setting).size();
+  if (finished == 0) return {.text = to_string(result.run(setting, 0).status)};
+  const auto spread = last_spread(result, setting, column);
+  if (!spread) return {};
+  auto text = spread->text();
+  if (finished < result.seeds) text += fmt::format(" ({} of {})", finished, result.seeds);
+  return {.text = text, .value = spread->mean};
+}
+
+void mark_best(Table& table) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const auto better = table.columns[c].better;
+    if (better == Better::neither || table.rows.size() < 2) continue;
+    TableCell* best = nullptr;
+    for (auto& row : table.rows) {
+      auto& cell = row[c];
+      if (!cell.value || !std::isfinite(*cell.value)) continue;
+      const bool wins = best == nullptr || (better == Better::lower ? *cell.value < *best->value
+                                                                    : *cell.value > *best->value);
+      if (wins) best = &cell;
+    }
+    if (best != nullptr) best->best = true;
+  }
+}
+
+bool is_accuracy(const std::string& column) { return column.find("accuracy") != column.npos; }
+
+Better better_direction(const std::string& column) {
+  if (is_accuracy(column)) return Better::higher;
+  for (const char* cost : {"loss", "utility", "grad_norm", "error"})
+    if (column.find(cost) != column.npos) return Better::lower;
+  return Better::neither;
+}
+
+std::vector<ReferenceLine> majority_lines(const StudyResult& result, const std::string& column) {
+  std::set<double> rates;
+  if (is_accuracy(column))
+    for (const auto& run : result.runs)
+      if (run.facts && run.facts->majority_rate) rates.insert(*run.facts->majority_rate);
+  std::vector<ReferenceLine> lines;
+  for (const double rate : rates)
+    lines.push_back({fmt::format("majority class {:.3f}", rate), rate});
+  return lines;
+}
+
+bool wants_log(const std::vector<Series>& all) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const auto& series : all)
+    for (const double y : series.y)
+      if (y > 0 && std::isfinite(y) && !series.diverged) {
+        low = std::min(low, y);
+        high = std::max(high, y);
+      }
+  return high > kLogRatio * low;
+}
+
+std::string file_name(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 128 && std::isalnum(byte))
+      out += static_cast<char>(std::tolower(byte));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "unnamed" : out;
+}
+
+}  // namespace porter

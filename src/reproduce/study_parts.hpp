@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "porter/report/table.hpp"
+#include "porter/reproduce/report.hpp"
+#include "spread.hpp"
+
+namespace porter {
+
+/// The runs of a setting that count: those that finished.
+std::vector<const StudyRun*> finished_runs(const StudyResult& result, std::size_t setting);
+
+/// A column of the last rows of the finished runs; nothing if none has it.
+std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting,
+                                  const std::string& column);
+
+/// mean ± sd, or why there is none: "diverged", "failed". Says how many runs count if not all.
+TableCell spread_cell(const StudyResult& result, std::size_t setting, const std::string& column);
+
+/// Marks the best cells of every column with a direction.
+void mark_best(Table& table);
+
+bool is_accuracy(const std::string& column);
+Better better_direction(const std::string& column);
+
+/// A majority class for plots of accuracies: every rate that occurs.
+std::vector<ReferenceLine> majority_lines(const StudyResult& result, const std::string& column);
+
+/// Whether a linear axis would hide the small ones of the values.
+bool wants_log(const std::vector<Series>& all);
+
+/// Small letters, digits and dashes.
+std::string file_name(const std::string& text);
+
+// One kind of study each: its tables, its figures and the headline.
+void add_curves(const Study& study, const StudyResult& result, StudyReport& report);
+void add_slope(const Study& study, const StudyResult& result, StudyReport& report);
+void add_bars(const Study& study, const StudyResult& result, StudyReport& report);
+
+}  // namespace porter

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "porter/core/error.hpp"
+#include "porter/version.hpp"
+#include "report/text.hpp"
+#include "study_parts.hpp"
+
+namespace porter {
+namespace {
+
+void add_warnings(const Study& study, const StudyResult& result, StudyReport& report) {
+  std::set<std::string> missing;
+  for (const auto& setting : study.settings)
+    if (setting.config && !setting.missing_data.empty()) missing.insert(setting.missing_data);
+  if (!missing.empty()) {
+    const std::vector<std::string> names(missing.begin(), missing.end());
+    report.warnings.push_back(
+        concat("Built-in data: ", listing(names), " was not found, so these figures are of ",
+               "made-up data of the same shape and say nothing about the real one. To have it: ",
+               "porter data fetch ", names.front(), ", or set PORTER_DATA."));
+  }
+  if (study.quick)
+    report.warnings.push_back(
+        "Quick: fewer rounds, seeds or points than the experiment asks for. It shows that "
+        "everything works; its figures mean little.");
+  std::size_t bad = 0;
+  for (const auto& run : result.runs) bad += !run.finished();
+  if (bad > 0)
+    report.warnings.push_back(concat(bad, " of ", result.runs.size(),
+                                     " runs did not finish; the last table says why. Means are "
+                                     "over the others."));
+}
+
+void add_failures(const Study& study, const StudyResult& result, StudyReport& report) {
+  Table table{{{"setting", "setting", Better::neither, true},
+               {"seed", "seed"},
+               {"status", "status", Better::neither, true},
+               {"rounds", "last evaluation"},
+               {"reason", "reason", Better::neither, true}},
+              {}};
+  for (const auto& run : result.runs) {
+    if (run.finished()) continue;
+    const auto last = run.rows.empty() ? std::optional<double>() : run.rows.back().round;
+    table.rows.push_back(
+        {{.text = study.setting_name(study.settings[run.setting])},
+         {.text = std::to_string(run.seed), .value = double(run.seed)},
+         {.text = to_string(run.status)},
+         last ? TableCell{.text = fmt::format("round {}", *last), .value = last} : TableCell{},
+         {.text = run.reason}});
+  }
+  if (!table.rows.empty())
+    report.tables.push_back(
+        {.file = "unfinished", .title = "Runs that did not finish", .table = std::move(table)});
+}
+
+// Every run with all figures of its last row, for those who want to compute further.
+Table runs_table(const Study& study, const StudyResult& result) {
+  Table table{{{"series", "series", Better::neither, true},
+               {"value", "value", Better::neither, true},
+               {"seed", "seed"},
+               {"status", "status", Better::neither, true},
+               {"reason", "reason", Better::neither, true}},
+              {}};
+  for (const auto& column : metrics_columns())
+    if (std::string_view(column.name) != "seconds")
+      table.columns.push_back({column.name, column.name});
+  for (const auto& run : result.runs) {
+    const auto& setting = study.settings[run.setting];
+    auto& row = table.rows.emplace_back();
+    row = {{.text = study.series[setting.series].label},
+           {.text = study.values[setting.value]},
+           {.text = std::to_string(run.seed), .value = double(run.seed)},
+           {.text = to_string(run.status)},
+           {.text = run.reason}};
+    for (const auto& column : metrics_columns()) {
+      if (std::string_view(column.name) == "seconds") continue;
+      const auto value = run.rows.empty() ? std::nullopt : column.get(run.rows.back());
+      row.push_back(value ? TableCell{.text = format_number(*value), .value = value} : TableCell{});
+    }
+  }
+  return table;
+}
+
+void add_configs(const Study& study, const StudyResult& result, StudyReport& report) {
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    const auto& setting = study.settings[s];
+    const auto name = study.setting_name(setting);
+    std::string note;
+    if (!setting.config) note = "refused: " + setting.refused;
+    if (const auto& facts = result.run(s, 0).facts) note = facts->data + ". " + facts->privacy;
+    if (const auto& tuned = study.series[setting.series].tuned; !tuned.empty())
+      note += concat(note.empty() ? "" : " ", "Steps found by porter sweep ", tuned, ".");
+    report.configs.push_back({.file = file_name(name),
+                              .label = name,
+                              .toml = setting.config ? to_toml(*setting.config) : "",
+                              .note = note});
+  }
+}
+
+}  // namespace
+
+StudyReport study_report(const Study& study, const StudyResult& result,
+                         const std::string& command) {
+  StudyReport report{
+      .name = study.name, .title = study.title, .about = study.about, .command = command};
+  report.meta =
+      concat(study.settings.size(), " settings, seeds 1 to ", study.seeds, " · porter ", kVersion);
+  add_warnings(study, result, report);
+  if (study.kind == StudyKind::curves)
+    add_curves(study, result, report);
+  else if (study.kind == StudyKind::slope)
+    add_slope(study, result, report);
+  else
+    add_bars(study, result, report);
+  add_failures(study, result, report);
+  report.runs = runs_table(study, result).to_csv();
+  add_configs(study, result, report);
+  report.source = study.text;
+  return report;
+}
+
+}  // namespace porter

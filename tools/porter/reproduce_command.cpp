@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "commands.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/reproduce/closed_forms.hpp"
+#include "porter/reproduce/report.hpp"
+#include "reproduce_progress.hpp"
+#include "run_one.hpp"
+
+namespace porter::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> names;
+  std::string out = "runs/reproduce";
+  bool list = false, quick = false, force = false;
+  std::size_t threads = 0;
+  std::optional<std::uint32_t> seeds;
+  OrdersRequest orders;
+};
+
+/// One name of the command: a formula that is evaluated, or a file whose runs are trained.
+struct Entry {
+  std::string name, title;
+  std::function<StudyReport()> closed_form = {};
+  StudyFile file = {};
+  fs::path folder = {};  // of a file that is not built in
+};
+
+std::vector<Entry> built_in(const Options& options) {
+  std::vector<Entry> entries = {
+      {"fig1", "Figure 1: the two clipping operators", clipping_report},
+      {"table1", "Table 1: utility and communication, orders (--m, --n, --d, --epsilon, ...)",
+       [&options] { return orders_report(options.orders); }},
+      {"privacy", "What the paper's noise is worth, in its own 16 settings", privacy_report}};
+  for (const auto& file : study_files())
+    entries.push_back(
+        {.name = file.name, .title = study_title(file.text, file.name), .file = file});
+  return entries;
+}
+
+void print_list(const std::vector<Entry>& entries) {
+  std::size_t width = 0;
+  for (const auto& entry : entries) width = std::max(width, entry.name.size());
+  for (const auto& entry : entries) fmt::print("  {:<{}}  {}\n", entry.name, width, entry.title);
+  fmt::print(
+      "\n{} reproduce NAME... runs some, {} reproduce all everything; --quick is a small "
+      "version.\n",
+      command_name(), command_name());
+}
+
+Entry file_entry(const std::string& path) {
+  const fs::path file(path);
+  return {.name = file.stem().string(),
+          .title = {},
+          .file = {file.stem().string(), read_file(file, 1U << 20)},
+          .folder = fs::absolute(file).parent_path()};
+}
+
+// In the order asked for, none twice.
+std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::string>& names) {
+  std::vector<Entry> out;
+  const auto add = [&](const Entry& entry) {
+    for (const auto& other : out)
+      if (other.name == entry.name) return;
+    out.push_back(entry);
+  };
+  for (const auto& name : names) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Entry& entry) { return entry.name == name; });
+    if (name == "all") {
+      for (const auto& entry : all) add(entry);
+    } else if (found != all.end()) {
+      add(*found);
+    } else if (name.ends_with(".toml")) {
+      add(file_entry(name));
+    } else {
+      std::string known;
+      for (const auto& entry : all) known += entry.name + ", ";
+      fail(ErrorKind::usage, "reproduce: expected one of ", known,
+           "all, or an experiment file NAME.toml; found \"", name, "\"");
+    }
+  }
+  return out;
+}
+
+std::string command_for(const Entry& entry, const Options& options) {
+  std::string line = "porter reproduce " + entry.name;
+  if (!entry.folder.empty()) line += ".toml";
+  if (options.quick) line += " --quick";
+  if (options.seeds) line += fmt::format(" --seeds {}", *options.seeds);
+  return line;
+}
+
+// Nothing when it was interrupted.
+std::optional<StudyReport> carry_out(const Entry& entry, const Study& study, const Options& options,
+                                     const std::string& place) {
+  ReproduceProgress progress(study, place);
+  const auto result =
+      run_study(study, fs::path(options.out) / entry.name,
+                {.threads = options.threads,
+                 .forget = options.force,
+                 .stop_requested = interrupted,
+                 .after_round = [&](const StudyCounters& counters, std::size_t setting) {
+                   progress.after_round(counters, setting);
+                 }});
+  progress.close();
+  if (!result) return std::nullopt;
+  fmt::print("  {} runs trained, {} taken from the journal", result->trained,
+             result->runs.size() - result->trained);
+  if (result->foreign > 0) fmt::print("; {} of other settings in it are not used", result->foreign);
+  fmt::print("\n");
+  return study_report(study, *result, command_for(entry, options));
+}
+
+void print_report(const StudyReport& report, const fs::path& folder) {
+  for (const auto& warning : report.warnings) fmt::print("  ! {}\n", warning);
+  fmt::print("  {}\n  page: {}\n", report.headline,
+             fs::absolute(folder / "index.html").lexically_normal().string());
+  std::fflush(stdout);
+}
+
+int run(const Options& options) {
+  const auto all = built_in(options);
+  if (options.list || options.names.empty()) {
+    print_list(all);
+    return 0;
+  }
+  const auto entries = chosen(all, options.names);
+  std::vector<std::optional<Study>> studies;  // all are read before any is run
+  for (const auto& entry : entries) {
+    auto& study = studies.emplace_back();
+    if (!entry.closed_form)
+      study = parse_study(entry.file.text, entry.name,
+                          entry.folder.empty() ? "experiments/" + entry.name + ".toml"
+                                               : (entry.folder / (entry.name + ".toml")).string(),
+                          entry.folder, {.quick = options.quick, .seeds = options.seeds});
+  }
+  catch_interrupts();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto& entry = entries[i];
+    const auto folder = fs::path(options.out) / entry.name;
+    const auto place = fmt::format("{}/{}", i + 1, entries.size());
+    fmt::print("{} {}\n", place, entry.name);
+    std::fflush(stdout);
+    const auto report = entry.closed_form ? std::optional(entry.closed_form())
+                                          : carry_out(entry, *studies[i], options, place);
+    if (!report) {
+      fmt::print(stderr, "interrupted; the same command goes on where it stopped\n");
+      return 1;
+    }
+    write_report(*report, folder);
+    write_file(fs::path(options.out) / "index.html", index_page(options.out));
+    print_report(*report, folder);
+  }
+  fmt::print("\nall pages: {}\n",
+             fs::absolute(fs::path(options.out) / "index.html").lexically_normal().string());
+  return 0;
+}
+
+void add_orders_options(CLI::App& command, OrdersRequest& orders) {
+  const auto add = [&](const char* name, double& value, const char* help) {
+    command.add_option(name, value, help)->capture_default_str()->group("table1");
+  };
+  add("--m", orders.records, "samples of each agent");
+  add("--n", orders.agents, "agents");
+  add("--d", orders.dim, "parameters");
+  add("--epsilon", orders.epsilon, "privacy budget");
+  add("--delta", orders.delta, "privacy budget");
+  add("--alpha", orders.alpha, "mixing rate of the graph, in [0, 1)");
+  add("--rho", orders.rho, "contraction of the compressor, in (0, 1]");
+  add("--omega", orders.omega, "variance of the unbiased compressor, at least 0");
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "reproduce", "the paper's figures, tables and theorems, held against measured curves");
+  auto options = std::make_shared<Options>();
+  command->add_option("names", options->names,
+                      "what to reproduce: names of --list, all, or experiment files NAME.toml");
+  command->add_flag("--list", options->list, "list the names (also without any name)");
+  command->add_flag("--quick", options->quick, "a small version that shows that everything works");
+  command->add_option("--out", options->out, "folder; every name gets its own in it")
+      ->capture_default_str();
+  command
+      ->add_option("--threads", options->threads,
+                   "runs at the same time (default: one per core); does not change results")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--seeds", options->seeds, "runs of each setting, instead of the file's")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--force", options->force, "forget what earlier calls have trained");
+  add_orders_options(*command, options->orders);
+  command->footer(
+      "Every name gets a folder with index.html (one self-contained page), figures/ (SVG, and the\n"
+      "points as CSV), tables/ (CSV), configs/ (for porter run), runs.csv and summary.json.\n"
+      "Finished runs are kept in journal.jsonl by their config: an interrupted call goes on where\n"
+      "it stopped, and more seeds train only what is new. A run that diverges or fails is shown\n"
+      "with its reason. A data set that is missing is replaced by built-in data, and the page "
+      "says\n"
+      "so. See docs/reproducing.md.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace porter::cli
