@@ -25,6 +25,8 @@ h1 { margin: 0; font-size: 28px; line-height: 1.25; letter-spacing: -0.01em; }
 h2 { margin: 36px 0 12px; font-size: 20px; }
 h3 { margin: 0; font-size: 16px; overflow-wrap: anywhere; }
 p { margin: 6px 0; }
+a { color: var(--accent); }
+h3.part { margin: 20px 0 8px; }
 .intro { max-width: 75ch; margin-top: 10px; }
 .meta, .note, .notes, .runs, figcaption p, dt { color: var(--soft); font-size: 13px; }
 .notes { margin: 10px 0 0; padding-left: 18px; max-width: 110ch; }
@@ -49,6 +51,7 @@ b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
 .guaranteed { background: var(--safe-back); border-color: var(--safe); }
 .guaranteed strong { color: var(--safe); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 18px; }
+.plots > figure:only-child { max-width: 760px; }
 figure { margin: 0; }
 figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .plots .note { margin: 2px 0 4px; }
@@ -87,7 +90,7 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .chart .cell { font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .chart .unfinished-text { fill: var(--soft); }
 .best-cell { fill: none; stroke: #d33; stroke-width: 3; }
-#settings th:last-child, #settings td:last-child { white-space: normal; min-width: 150px; font-size: 13px; }
+#settings th:last-child, #settings td:last-child, td.long { white-space: normal; min-width: 150px; font-size: 13px; }
 .graphs { display: flex; flex-wrap: wrap; gap: 18px; }
 figure.graph { padding: 14px; width: 360px; max-width: 100%; }
 figure.graph img { display: block; width: 100%; max-height: 420px; background: #fff; border-radius: 4px; }

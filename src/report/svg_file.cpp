@@ -67,17 +67,10 @@ Legend legend_of(const Plot& plot, double top) {
   return legend;
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
 std::string x_text(const Axis& axis, double x) {
   if (axis.labels.empty()) return fmt::format("{}", x);
   const auto place = static_cast<std::size_t>(std::max(1.0, std::round(x))) - 1;
-  return place < axis.labels.size() ? csv_text(axis.labels[place]) : fmt::format("{}", x);
+  return place < axis.labels.size() ? escape_csv(axis.labels[place]) : fmt::format("{}", x);
 }
 
 }  // namespace
@@ -99,8 +92,8 @@ std::string points_csv(const Plot& plot) {
   std::string out = "series,x,y,low,high\n";
   for (const auto& series : plot.series)
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      out +=
-          fmt::format("{},{},{}", csv_text(series.name), x_text(plot.x, series.x[i]), series.y[i]);
+      out += fmt::format("{},{},{}", escape_csv(series.name), x_text(plot.x, series.x[i]),
+                         series.y[i]);
       out += series.band_low.empty()
                  ? std::string(",,\n")
                  : fmt::format(",{},{}\n", series.band_low[i], series.band_high[i]);

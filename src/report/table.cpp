@@ -12,6 +12,8 @@
 namespace porter {
 namespace {
 
+constexpr std::size_t kLongText = 60;  // from here on a cell takes several lines
+
 // Indices of the columns with some content.
 std::vector<std::size_t> shown_columns(const Table& table) {
   std::vector<std::size_t> shown;
@@ -35,14 +37,6 @@ std::string escape_markdown(const std::string& text) {
     out += c;
   }
   return out;
-}
-
-// RFC 4180: quoted where it must be, quotes doubled.
-std::string escape_csv(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 }  // namespace
@@ -110,7 +104,8 @@ std::string Table::to_html() const {
   for (const auto& row : rows) {
     out += "<tr>";
     for (const auto c : shown)
-      out += fmt::format("<td class=\"{}{}\">{}</td>", kind(c), row[c].best ? " best" : "",
+      out += fmt::format("<td class=\"{}{}{}\">{}</td>", kind(c), row[c].best ? " best" : "",
+                         display_width(row[c].text) > kLongText ? " long" : "",
                          escape_html(row[c].text));
     out += "</tr>\n";
   }

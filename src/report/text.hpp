@@ -13,6 +13,9 @@ inline constexpr const char* kAbsent = "–";
 /// For HTML and XML text and for attributes in double quotes.
 std::string escape_html(std::string_view text);
 
+/// A cell of CSV (RFC 4180): quoted where it must be, quotes doubled.
+std::string escape_csv(std::string_view text);
+
 /// Terminal columns of UTF-8 text: wide East Asian characters take two, combining marks none.
 std::size_t display_width(std::string_view text);
 

@@ -63,10 +63,10 @@ bool wants_log_axis(const std::vector<Series>& all) {
 Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric) {
   const bool numbers = values_are_numbers(study);
   const bool categories = study.x == study.vary && !numbers;
-  Plot plot{.title = figure_title(metric) + " by " + figure_title(study.x),
+  Plot plot{.title = plot_title(figure_title(metric) + " by " + figure_title(study.x)),
             .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
-            .x = {.title = figure_title(study.x), .offer_log = !categories},
-            .y = {.title = figure_title(metric), .offer_log = !is_accuracy(metric)}};
+            .x = {.title = axis_title(study.x), .offer_log = !categories},
+            .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
   if (categories)
     for (const auto& value : study.values) plot.x.labels.push_back(plain_value(value));
   for (std::size_t i = 0; i < study.series.size(); ++i) {
@@ -166,7 +166,7 @@ void add_bars(const Study& study, const StudyResult& result, StudyReport& report
   }
   for (const auto& metric : study.metrics) {
     report.tables.push_back({.file = file_name(metric),
-                             .title = figure_title(metric),
+                             .title = plot_title(figure_title(metric)),
                              .table = metric_table(study, result, metric)});
     if (study.values.size() < 2) continue;
     if (auto plot = metric_plot(study, result, metric); !plot.series.empty())

@@ -75,11 +75,10 @@ bool ends_far_apart(const std::vector<Series>& all) {
 
 Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric,
                  const XAxis& x) {
-  const auto title = figure_title(metric);
-  Plot plot{.title = title + " " + x.suffix,
+  Plot plot{.title = plot_title(figure_title(metric) + " " + x.suffix),
             .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
-            .x = {.title = figure_title(x.column)},
-            .y = {.title = title, .offer_log = !is_accuracy(metric)}};
+            .x = {.title = axis_title(x.column)},
+            .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
   for (std::size_t s = 0; s < study.settings.size(); ++s)
     if (auto series = mean_series(study, result, s, x.column, metric); !series.x.empty())
       plot.series.push_back(std::move(series));

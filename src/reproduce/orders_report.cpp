@@ -37,7 +37,7 @@ Table orders_table(const std::vector<UtilityOrder>& orders) {
   Table table{{{"algorithm", "algorithm", Better::neither, true},
                {"privacy", "privacy", Better::neither, true},
                {"compression", "compression", Better::neither, true},
-               {"bounded_gradient", "bounded gradients", Better::neither, true},
+               {"bounded_gradient", "|∇| bounded", Better::neither, true},
                {"utility_formula", "utility, order", Better::neither, true},
                {"utility", "value", Better::lower},
                {"communication_formula", "communication, order", Better::neither, true},
@@ -55,9 +55,9 @@ Table orders_table(const std::vector<UtilityOrder>& orders) {
         {{.text = order.algorithm},
          {.text = order.privacy},
          {.text = order.compression},
-         {.text = order.bounded_gradient ? "assumed" : "not assumed"},
+         {.text = order.bounded_gradient ? "assumed" : "no"},
          {.text = order.utility_formula},
-         {.text = number(order.utility) + (order.utility >= 1 ? " (says nothing)" : ""),
+         {.text = number(order.utility) + (order.utility >= 1 ? " †" : ""),
           .value = order.utility,
           .best = wins},
          {.text = order.communication_formula.empty() ? "–" : order.communication_formula},
@@ -87,7 +87,7 @@ std::vector<UtilityOrder> utility_orders(const OrdersRequest& request) {
   const double theta = std::pow(1 + omega, 1.5) / std::sqrt(n);
   const double spread = 1 + std::sqrt(theta);
   return {
-      {.algorithm = "DP-SGD, one place with m samples",
+      {.algorithm = "DP-SGD, m samples",
        .privacy = "DP",
        .compression = "none",
        .utility_formula = "φ",
@@ -155,7 +155,8 @@ StudyReport orders_report(const OrdersRequest& request) {
        .notes = {
            "φ = √(d log(1/δ)) / (m ε). Utility: the mean squared gradient norm at the end. From 1 "
            "on "
-           "it says nothing: gradients of length one are assumed. Marked: the smallest under local "
+           "it says nothing (†): gradients of length one are assumed. Marked: the smallest under "
+           "local "
            "privacy.",
            "θ = (1 + ω)^(3/2) n^(−1/2), as in the paper on SoteriaFL; the footnote of Table 1 has "
            "(1 − ω)^(−3/2), which is no number for ω > 1.",

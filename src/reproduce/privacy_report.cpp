@@ -35,6 +35,13 @@ PaperClaim claim_of(const Setting& setting, std::uint64_t rounds) {
           .epsilon = epsilon(event, kPaperDelta)};
 }
 
+// To four digits, away from a promise that does not hold.
+double rounded(double value, double (*round)(double)) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
+  return round(value / unit) * unit;
+}
+
 std::string name_of(const PaperClaim& claim) {
   return fmt::format("{}, claimed {}", claim.data, claim.claimed);
 }
@@ -52,14 +59,17 @@ Table claims_table(const std::vector<PaperClaim>& claims) {
   const auto cell = [](double value) {
     return TableCell{.text = fmt::format("{:.4g}", value), .value = value};
   };
+  const auto bound = [](double value, double (*round)(double)) {
+    return TableCell{.text = fmt::format("{:.4g}", rounded(value, round)), .value = value};
+  };
   for (const auto& claim : claims)
     table.rows.push_back({{.text = claim.data},
                           cell(static_cast<double>(claim.records)),
                           cell(claim.claimed),
                           cell(static_cast<double>(claim.rounds)),
                           cell(claim.sigma),
-                          cell(claim.epsilon.lower),
-                          cell(claim.epsilon.upper),
+                          bound(claim.epsilon.lower, std::floor),
+                          bound(claim.epsilon.upper, std::ceil),
                           {.text = claim.broken()                         ? "broken"
                                    : claim.epsilon.upper <= claim.claimed ? "holds"
                                                                           : "open"}});

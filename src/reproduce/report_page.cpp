@@ -49,20 +49,25 @@ std::string plots_section(const StudyReport& report) {
                                   body, files));
 }
 
+std::string config_text(const ReportConfig& config) {
+  auto text = fmt::format("<p class=\"note\">{}</p>\n", escape_html(config.note));
+  if (config.toml.empty()) return text;
+  return text + fmt::format(
+                    "<pre><code>porter run configs/{}.toml --set run.seed=1</code></pre>\n"
+                    "<pre><code>{}</code></pre>\n",
+                    config.file, escape_html(config.toml));
+}
+
 std::string configs_section(const StudyReport& report) {
   std::string body;
-  for (const auto& config : report.configs) {
-    body += fmt::format("<article>\n<h3>{}</h3>\n<p class=\"note\">{}</p>\n",
-                        escape_html(config.label), escape_html(config.note));
-    if (!config.toml.empty())
-      body += fmt::format(
-          "<pre><code>porter run configs/{0}.toml --set run.seed=1</code></pre>\n"
-          "<details><summary>configs/{0}.toml, resolved</summary>\n<pre><code>{1}</code></pre>"
-          "</details>\n",
-          config.file, escape_html(config.toml));
-    body += "</article>\n";
-  }
-  return body.empty() ? "" : page_section("settings", "Settings", body);
+  for (const auto& config : report.configs)
+    body += fmt::format("<details><summary>{}</summary>\n{}</details>\n", escape_html(config.label),
+                        config_text(config));
+  if (body.empty()) return "";
+  return page_section("configs", "Settings",
+                      "<p class=\"note\">Resolved, with the data, the privacy and the command of "
+                      "one run; it is to be called in the folder of this page.</p>\n<article>\n" +
+                          body + "</article>\n");
 }
 
 std::string command_section(const StudyReport& report) {

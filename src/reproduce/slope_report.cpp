@@ -94,7 +94,10 @@ Table values_table(const Study& study, const StudyResult& result) {
     const auto cell = [&](const std::vector<double>& values) -> TableCell {
       if (runs.empty()) return {.text = to_string(result.run(s, 0).status)};
       const auto spread = spread_of(values);
-      return spread ? TableCell{.text = spread->text(), .value = spread->mean} : TableCell{};
+      if (!spread) return {};
+      const bool constant = spread->low == spread->high;
+      return {.text = constant ? fmt::format("{:.4g}", spread->mean) : spread->text(),
+              .value = spread->mean};
     };
     table.rows.push_back({{.text = study.series[setting.series].label},
                           {.text = study.values[setting.value]},
@@ -116,12 +119,12 @@ void add_slope(const Study& study, const StudyResult& result, StudyReport& repor
                {"verdict", "verdict", Better::neither, true},
                {"points", "points"}},
               {}};
-  Plot plot{.title = figure_title(study.y) + " against " + figure_title(study.x),
+  Plot plot{.title = plot_title(figure_title(study.y) + " against " + figure_title(study.x)),
             .help =
                 "Points: single runs. Line: least squares between the logarithms. Dotted: the "
                 "theorem's exponent through the middle of the line.",
-            .x = {.title = figure_title(study.x), .log = true},
-            .y = {.title = figure_title(study.y), .log = true}};
+            .x = {.title = axis_title(study.x), .log = true},
+            .y = {.title = axis_title(study.y), .log = true}};
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     const auto& label = study.series[i].label;
     auto points = points_of(study, result, i);

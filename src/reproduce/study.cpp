@@ -165,6 +165,8 @@ class Reader {
     section.check(known, "kind", "expected one of curves, slope, bars; found \"", kind, "\"");
     section.read_count("seeds", study_.seeds, 1, kMostSeeds);
     read_quick(section);
+    for (const char* other : {"config", "fallback", "series", "curves", "slope", "bars"})
+      section.find(other);  // taken out before; known to who reads an error
     section.refuse_unknown_keys();
     section.check(!study_.title.empty(), "title", "expected a text, found nothing");
     if (options.quick && quick_.seeds) study_.seeds = std::min(study_.seeds, *quick_.seeds);

@@ -15,31 +15,41 @@ namespace {
 
 struct Named {
   const char* name;
-  const char* title;
+  const char* title;      // of a plot, or a head of a table
+  const char* axis = "";  // where it says more
 };
 
 constexpr std::array kRunFigures = {
-    Named{"rounds", "rounds T"}, Named{"rho", "contraction ρ"}, Named{"gap", "spectral gap 1 − α"},
-    Named{"phi", "φ = √(d log(1/δ)) / (m ε)"}, Named{"min_grad_norm", "least gradient norm"}};
+    Named{"rounds", "rounds T"}, Named{"rho", "ρ", "contraction ρ"},
+    Named{"gap", "1 − α", "spectral gap 1 − α"}, Named{"phi", "φ", "φ = √(d log(1/δ)) / (m ε)"},
+    Named{"min_grad_norm", "least gradient norm", "least |∇f(x̄)| of the run"}};
 
 constexpr std::array kColumnTitles = {
     Named{"round", "round"},
-    Named{"loss", "training loss"},
-    Named{"grad_norm_sq", "squared gradient norm"},
-    Named{"utility", "utility (mean squared gradient norm)"},
-    Named{"train_accuracy", "train accuracy"},
-    Named{"test_accuracy", "test accuracy"},
+    Named{"loss", "loss", "training loss"},
+    Named{"grad_norm_sq", "squared gradient norm", "|∇f(x̄)|²"},
+    Named{"utility", "utility", "utility: mean of |∇f(x̄)|² over rounds"},
+    Named{"train_accuracy", "train accuracy", "train accuracy (share correct)"},
+    Named{"test_accuracy", "test accuracy", "test accuracy (share correct)"},
     Named{"test_loss", "test loss"},
-    Named{"agent_loss_mean", "loss, mean over agents"},
-    Named{"agent_loss_worst", "loss of the worst agent"},
-    Named{"agent_accuracy_mean", "test accuracy, mean over agents"},
-    Named{"agent_accuracy_worst", "test accuracy of the worst agent"},
-    Named{"consensus_error", "consensus error"},
+    Named{"agent_loss_mean", "agents' loss, mean"},
+    Named{"agent_loss_worst", "worst agent's loss"},
+    Named{"agent_accuracy_mean", "agents' accuracy, mean", "test accuracy, mean over agents"},
+    Named{"agent_accuracy_worst", "worst agent's accuracy", "test accuracy of the worst agent"},
+    Named{"consensus_error", "consensus error", "mean over agents of |x − x̄|²"},
     Named{"tracking_error", "tracking error"},
     Named{"bits_per_agent", "bits sent per agent"},
     Named{"link_bits_per_agent", "bits on links per agent"},
-    Named{"epsilon", "epsilon, certified"},
+    Named{"epsilon", "certified ε"},
     Named{"seconds", "seconds of training"}};
+
+const Named* find_named(const std::string& name) {
+  for (const auto& figure : kRunFigures)
+    if (name == figure.name) return &figure;
+  for (const auto& column : kColumnTitles)
+    if (name == column.name) return &column;
+  return nullptr;
+}
 
 const MetricsColumn* column_or_null(const std::string& name) {
   for (const auto& column : metrics_columns())
@@ -117,11 +127,20 @@ void check_figure(const std::string& name, const std::string& vary) {
 }
 
 std::string figure_title(const std::string& name) {
-  for (const auto& figure : kRunFigures)
-    if (name == figure.name) return figure.title;
-  for (const auto& column : kColumnTitles)
-    if (name == column.name) return column.title;
-  return name;
+  const auto* found = find_named(name);
+  return found ? found->title : name;
+}
+
+std::string axis_title(const std::string& name) {
+  const auto* found = find_named(name);
+  return found && *found->axis != '\0' ? found->axis : figure_title(name);
+}
+
+std::string plot_title(const std::string& text) {
+  auto out = text;
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z')
+    out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
 }
 
 }  // namespace porter

@@ -27,8 +27,10 @@ std::optional<double> run_figure(const std::string& name, const Config& config,
 /// Error{usage} if no run can have such a figure. A key is only known where it is `vary`.
 void check_figure(const std::string& name, const std::string& vary);
 
-/// As an axis or a head of a table says it.
+/// As a head of a table says it, as an axis does, and with a capital letter.
 std::string figure_title(const std::string& name);
+std::string axis_title(const std::string& name);
+std::string plot_title(const std::string& text);
 
 /// The number that a config value such as 0.5 or "random_k:0.05" holds.
 std::optional<double> value_number(const std::string& value);

@@ -60,7 +60,7 @@ bool is_accuracy(const std::string& column) { return column.find("accuracy") != 
 
 Better better_direction(const std::string& column) {
   if (is_accuracy(column)) return Better::higher;
-  for (const char* cost : {"loss", "utility", "grad_norm", "error"})
+  for (const char* cost : {"loss", "utility", "grad_norm"})
     if (column.find(cost) != column.npos) return Better::lower;
   return Better::neither;
 }

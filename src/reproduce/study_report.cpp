@@ -32,22 +32,26 @@ void add_warnings(const Study& study, const StudyResult& result, StudyReport& re
                                      "over the others."));
 }
 
+// Seeds that ended alike share a row.
 void add_failures(const Study& study, const StudyResult& result, StudyReport& report) {
   Table table{{{"setting", "setting", Better::neither, true},
-               {"seed", "seed"},
+               {"seeds", "seeds", Better::neither, true},
                {"status", "status", Better::neither, true},
-               {"rounds", "last evaluation"},
                {"reason", "reason", Better::neither, true}},
               {}};
+  const StudyRun* before = nullptr;
   for (const auto& run : result.runs) {
     if (run.finished()) continue;
-    const auto last = run.rows.empty() ? std::optional<double>() : run.rows.back().round;
-    table.rows.push_back(
-        {{.text = study.setting_name(study.settings[run.setting])},
-         {.text = std::to_string(run.seed), .value = double(run.seed)},
-         {.text = to_string(run.status)},
-         last ? TableCell{.text = fmt::format("round {}", *last), .value = last} : TableCell{},
-         {.text = run.reason}});
+    const bool alike = before != nullptr && before->setting == run.setting &&
+                       before->status == run.status && before->reason == run.reason;
+    if (alike)
+      table.rows.back()[1].text += concat(", ", run.seed);
+    else
+      table.rows.push_back({{.text = study.setting_name(study.settings[run.setting])},
+                            {.text = std::to_string(run.seed)},
+                            {.text = to_string(run.status)},
+                            {.text = run.reason}});
+    before = &run;
   }
   if (!table.rows.empty())
     report.tables.push_back(

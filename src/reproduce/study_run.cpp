@@ -43,7 +43,10 @@ class Runner {
       for (std::uint64_t seed = 1; seed <= study_.seeds; ++seed) {
         result.runs.push_back({.setting = s, .seed = seed, .reason = study_.settings[s].refused});
         auto& run = result.runs.back();
-        if (!study_.settings[s].config) continue;
+        if (!study_.settings[s].config) {
+          ++result.refused;
+          continue;
+        }
         if (const auto* found = journal_.find(key_of(run))) {
           run = *found;
           run.setting = s;

@@ -113,7 +113,8 @@ std::optional<StudyReport> carry_out(const Entry& entry, const Study& study, con
   progress.close();
   if (!result) return std::nullopt;
   fmt::print("  {} runs trained, {} taken from the journal", result->trained,
-             result->runs.size() - result->trained);
+             result->runs.size() - result->trained - result->refused);
+  if (result->refused > 0) fmt::print(", {} refused", result->refused);
   if (result->foreign > 0) fmt::print("; {} of other settings in it are not used", result->foreign);
   fmt::print("\n");
   return study_report(study, *result, command_for(entry, options));

@@ -55,6 +55,7 @@ struct StudyResult {
   std::vector<StudyRun> runs;  ///< by setting, then by seed; every one is there
   std::size_t seeds = 0;
   std::size_t trained = 0;  ///< by this call; the others were in the journal
+  std::size_t refused = 0;  ///< by the config
   std::size_t foreign = 0;  ///< runs in the journal that are none of this study
 
   const StudyRun& run(std::size_t setting, std::size_t seed_index) const {
