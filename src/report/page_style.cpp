@@ -78,6 +78,8 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .band { fill: var(--c); opacity: 0.14; }
 .mark, .dot { fill: var(--c, var(--ink)); }
 .cross { stroke: var(--c); stroke-width: 2.5; }
+.bar { fill: var(--c0); opacity: 0.7; }
+.whisker { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 .dot { fill: var(--card); stroke: var(--ink); stroke-width: 2; }
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); }

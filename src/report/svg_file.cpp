@@ -1,57 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 #include "porter/report/plot.hpp"
 #include "series_style.hpp"
+#include "svg_document.hpp"
 #include "text.hpp"
 
 namespace porter {
 namespace {
 
 constexpr double kWidth = 560, kHeight = 330;  // of the drawing
-constexpr double kMargin = 16, kTitle = 24, kLegendLine = 18, kCharacter = 6.6;
+constexpr double kMargin = 16, kLine = 18, kCharacter = 6.6;
 constexpr double kSwatch = 38;  // a piece of the line and the space around it
 
-// The light colours of the page, without variables, which not every reader of SVG knows.
-constexpr std::array<const char*, kColours> kInks = {"#0072b2", "#d55e00", "#00875f", "#b4558f",
-                                                     "#b07d00", "#2f9bd6", "#4a4f57"};
-constexpr std::array<const char*, kDashes> kPatterns = {"none", "8 3", "3 2", "9 3 2 3",
-                                                        "12 3 2 3 2 3"};
-
-std::string style() {
-  std::string css =
-      "text{fill:#1c2430;font:12.5px Helvetica,Arial,sans-serif}"
-      ".head{font-size:15px;font-weight:bold}.tick,.reference-label{fill:#5a6675;font-size:12px}"
-      ".grid,.axis,.line,.reference,.cross{fill:none}.grid{stroke:#e9ecf0}.axis{stroke:#5a6675}"
-      ".line{stroke-width:2;stroke-linejoin:round}.cross{stroke-width:2.5}"
-      ".reference{stroke:#5a6675;stroke-width:1.5;stroke-dasharray:7 5}.band{opacity:0.14}";
-  for (std::size_t i = 0; i < kColours; ++i)
-    css += fmt::format(".line.c{0},.cross.c{0}{{stroke:{1}}}.mark.c{0},.band.c{0}{{fill:{1}}}", i,
-                       kInks[i]);
-  for (std::size_t i = 1; i < kDashes; ++i)
-    css += fmt::format(".line.d{}{{stroke-dasharray:{}}}", i, kPatterns[i]);
-  return css + ".line.companion{stroke-width:1.4;stroke-dasharray:1.5 2.5}";
-}
-
-struct Legend {
-  std::string svg;
-  double height = 0;
-};
-
 // Names from left to right, in as many lines as it takes.
-Legend legend_of(const Plot& plot, double top) {
-  Legend legend;
-  double x = kMargin, y = top + kLegendLine / 2;
+SvgLegend legend_of(const Plot& plot) {
+  SvgLegend legend;
+  double x = kMargin, y = kSvgTitle + kLine / 2;
   for (const auto& series : plot.series) {
     if (series.companion) continue;
     const double width =
         kSwatch + kCharacter * static_cast<double>(display_width(series.name)) + 12;
     if (x > kMargin && x + width > kWidth) {
       x = kMargin;
-      y += kLegendLine;
+      y += kLine;
     }
     const auto classes = style_classes(series);
     legend.svg +=
@@ -63,7 +38,7 @@ Legend legend_of(const Plot& plot, double top) {
                               escape_html(series.name));
     x += width;
   }
-  legend.height = y - top + kLegendLine;
+  legend.height = y - kSvgTitle + kLine;
   return legend;
 }
 
@@ -76,16 +51,8 @@ std::string x_text(const Axis& axis, double x) {
 }  // namespace
 
 std::string svg_file(const Plot& plot) {
-  const auto legend = legend_of(plot, kTitle + 8);
-  const double top = kTitle + 8 + legend.height;
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0} {1:.0f}\">\n<style>{2}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-      "<text class=\"head\" x=\"{3}\" y=\"{4}\">{5}</text>\n{6}"
-      "<svg x=\"0\" y=\"{7:.0f}\" width=\"{0}\" height=\"{8}\">\n{9}</svg>\n</svg>\n",
-      kWidth, top + kHeight, style(), kMargin, kTitle, escape_html(plot.title), legend.svg, top,
-      kHeight, draw(plot, {plot.x.log, plot.y.log}).svg);
+  return svg_document(plot.title, legend_of(plot), draw(plot, {plot.x.log, plot.y.log}).svg, kWidth,
+                      kHeight);
 }
 
 std::string points_csv(const Plot& plot) {

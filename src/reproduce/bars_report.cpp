@@ -17,9 +17,7 @@ Table metric_table(const Study& study, const StudyResult& result, const std::str
   Table table{{{"series", "series", Better::neither, true}}, {}};
   for (const auto& value : study.values)
     table.columns.push_back(
-        {study.vary.empty() ? metric : value,
-         study.vary.empty() ? figure_title(metric) : short_key(study) + " = " + plain_value(value),
-         better_direction(metric)});
+        {value, short_key(study) + " = " + plain_value(value), better_direction(metric)});
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     auto& row = table.rows.emplace_back();
     row.push_back({.text = study.series[i].label});
@@ -87,6 +85,27 @@ Plot metric_plot(const Study& study, const StudyResult& result, const std::strin
   plot.y.log = !is_accuracy(metric) && wants_log(plot.series);
   plot.references = majority_lines(result, metric);
   return plot;
+}
+
+// Of the only value, a bar per series.
+BarChart metric_chart(const Study& study, const StudyResult& result, const std::string& metric) {
+  BarChart chart{.title = plot_title(figure_title(metric)),
+                 .help = concat("Mean over ", result.seeds,
+                                " seeds at the last round; whisker: least to largest."),
+                 .value_title = axis_title(metric),
+                 .bars = {},
+                 .references = majority_lines(result, metric)};
+  for (std::size_t i = 0; i < study.series.size(); ++i) {
+    const auto spread = last_spread(result, i, metric);
+    Bar bar{.label = study.series[i].label, .text = spread_cell(result, i, metric).text};
+    if (spread) {
+      bar.value = spread->mean;
+      bar.low = spread->low;
+      bar.high = spread->high;
+    }
+    chart.bars.push_back(std::move(bar));
+  }
+  return chart;
 }
 
 TableCell figure(double value) { return {.text = fmt::format("{:.4g}", value), .value = value}; }
@@ -164,15 +183,20 @@ void add_bars(const Study& study, const StudyResult& result, StudyReport& report
          .notes = {"Ours: mean ± standard deviation over seeds, with the least and the largest. "
                    "The difference is ours minus stored."}});
   }
+  const bool single = study.values.size() == 1;
+  if (single) report.tables.push_back(summary_table(study, result));
   for (const auto& metric : study.metrics) {
-    report.tables.push_back({.file = file_name(metric),
-                             .title = plot_title(figure_title(metric)),
-                             .table = metric_table(study, result, metric)});
-    if (study.values.size() < 2) continue;
+    if (single)
+      report.charts.push_back({file_name(metric), metric_chart(study, result, metric)});
+    else
+      report.tables.push_back({.file = file_name(metric),
+                               .title = plot_title(figure_title(metric)),
+                               .table = metric_table(study, result, metric)});
+    if (single && study.x == study.vary) continue;  // one value makes no axis
     if (auto plot = metric_plot(study, result, metric); !plot.series.empty())
-      report.figures.push_back({file_name(metric), std::move(plot)});
+      report.figures.push_back({file_name(metric + " by " + study.x), std::move(plot)});
   }
-  if (!report.tables.empty())
+  if (!single)
     report.tables.back().notes.push_back(
         "Mean ± standard deviation over seeds, at the last round and at the average model unless "
         "agents are named. Marked: the best of a column.");

@@ -129,33 +129,6 @@ Plot agent_plot(const Study& study, const StudyResult& result, const AgentSpread
   return plot;
 }
 
-// The columns of the table: what is plotted, then what the average hides and what it cost.
-std::vector<std::string> table_columns(const Study& study) {
-  auto columns = study.metrics;
-  for (const char* more : {"agent_accuracy_mean", "agent_accuracy_worst", "consensus_error",
-                           "bits_per_agent", "epsilon"})
-    if (std::find(columns.begin(), columns.end(), more) == columns.end()) columns.push_back(more);
-  return columns;
-}
-
-Table summary_table(const Study& study, const StudyResult& result) {
-  Table table{{{"series", "series", Better::neither, true}}, {}};
-  for (const auto& column : table_columns(study))
-    table.columns.push_back({column, figure_title(column), better_direction(column)});
-  table.columns.push_back({"sigma", "noise σ"});
-  for (std::size_t s = 0; s < study.settings.size(); ++s) {
-    auto& row = table.rows.emplace_back();
-    row.push_back({.text = study.series[study.settings[s].series].label});
-    for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
-    const auto& facts = result.run(s, 0).facts;
-    row.push_back(
-        facts ? TableCell{.text = fmt::format("{:.4g}", facts->sigma), .value = facts->sigma}
-              : TableCell{});
-  }
-  mark_best(table);
-  return table;
-}
-
 std::string headline(const Study& study, const StudyResult& result) {
   const auto& metric = study.metrics.front();
   std::string text = figure_title(metric) + " at the end: ";
@@ -168,12 +141,7 @@ std::string headline(const Study& study, const StudyResult& result) {
 }  // namespace
 
 void add_curves(const Study& study, const StudyResult& result, StudyReport& report) {
-  report.tables.push_back(
-      {.file = "summary",
-       .title = "At the last round",
-       .table = summary_table(study, result),
-       .notes = {"Mean ± standard deviation over seeds, at the average model unless agents are "
-                 "named. Epsilon is what the accountant certifies for the noise that was used."}});
+  report.tables.push_back(summary_table(study, result));
   const auto add = [&](const std::string& file, Plot plot) {
     if (!plot.series.empty()) report.figures.push_back({file, std::move(plot)});
   };

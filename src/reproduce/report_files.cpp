@@ -48,6 +48,10 @@ void write_report(const StudyReport& report, const fs::path& folder) {
     write_file(folder / "figures" / (figure.file + ".svg"), svg_file(figure.plot));
     write_file(folder / "figures" / (figure.file + ".csv"), points_csv(figure.plot));
   }
+  for (const auto& [file, chart] : report.charts) {
+    write_file(folder / "figures" / (file + ".svg"), svg_file(chart));
+    write_file(folder / "figures" / (file + ".csv"), points_csv(chart));
+  }
   for (const auto& table : report.tables)
     write_file(folder / "tables" / (table.file + ".csv"), table.table.to_csv());
   for (const auto& config : report.configs)

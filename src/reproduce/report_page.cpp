@@ -36,11 +36,18 @@ std::string tables_section(const StudyReport& report) {
 
 std::string plots_section(const StudyReport& report) {
   std::string body, files;
-  for (const auto& figure : report.figures) {
-    body += figure_html(figure.plot, "plot-" + figure.file);
+  const auto add_files = [&](const std::string& file) {
     files += fmt::format(
         "{0}<a href=\"figures/{1}.svg\">{1}.svg</a> <a href=\"figures/{1}.csv\">.csv</a>",
-        files.empty() ? "" : " · ", figure.file);
+        files.empty() ? "" : " · ", file);
+  };
+  for (const auto& [file, chart] : report.charts) {
+    body += bar_chart_html(chart);
+    add_files(file);
+  }
+  for (const auto& [file, plot] : report.figures) {
+    body += figure_html(plot, "plot-" + file);
+    add_files(file);
   }
   if (body.empty()) return "";
   return page_section("plots", "Plots",

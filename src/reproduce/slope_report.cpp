@@ -94,10 +94,7 @@ Table values_table(const Study& study, const StudyResult& result) {
     const auto cell = [&](const std::vector<double>& values) -> TableCell {
       if (runs.empty()) return {.text = to_string(result.run(s, 0).status)};
       const auto spread = spread_of(values);
-      if (!spread) return {};
-      const bool constant = spread->low == spread->high;
-      return {.text = constant ? fmt::format("{:.4g}", spread->mean) : spread->text(),
-              .value = spread->mean};
+      return spread ? TableCell{.text = spread->text(), .value = spread->mean} : TableCell{};
     };
     table.rows.push_back({{.text = study.series[setting.series].label},
                           {.text = study.values[setting.value]},

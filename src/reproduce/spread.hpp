@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "report/text.hpp"
+
 namespace porter {
 
 /// Some values of one figure, one per seed.
@@ -17,9 +19,11 @@ struct Spread {
   std::optional<double> stddev = {};  ///< of the values, n - 1; nothing for a single one
   std::size_t count = 0;
 
+  /// mean ± standard deviation; the mean alone where all values are the same.
   std::string text() const {
-    const auto digits = [](double value) { return fmt::format("{:.4g}", value); };
-    return digits(mean) + (stddev ? fmt::format(" ± {:.2g}", *stddev) : "");
+    if (!stddev || low == high) return format_si(mean);
+    const bool large = std::abs(mean) >= 1e4;
+    return format_si(mean) + " ± " + (large ? format_si(*stddev) : fmt::format("{:.2g}", *stddev));
   }
 };
 

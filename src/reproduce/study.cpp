@@ -263,8 +263,9 @@ class Reader {
     const auto with = read_with(section, study_.values.size());
     series.stored = read_stored(section, study_.values.size());
     section.refuse_unknown_keys();
-    const bool curves = study_.kind == StudyKind::curves;
-    if (study_.quick && curves && quick_.keep > 0 && index >= quick_.keep) return;
+    // A slope needs its series whole: there `keep` counts values only.
+    const bool cut = study_.quick && quick_.keep > 0 && study_.kind != StudyKind::slope;
+    if (cut && index >= quick_.keep) return;
     study_.series.push_back(std::move(series));
     for (std::size_t value = 0; value < study_.values.size(); ++value) {
       auto overrides = set;
@@ -338,7 +339,7 @@ const char* to_string(StudyKind kind) {
 
 std::string Study::setting_name(const StudySetting& of) const {
   const auto& label = series[of.series].label;
-  if (vary.empty()) return label;
+  if (values.size() < 2) return label;
   return concat(label, ", ", vary.substr(vary.find('.') + 1), " = ", plain_value(values[of.value]));
 }
 

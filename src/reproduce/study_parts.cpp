@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study_parts.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <limits>
@@ -12,6 +13,15 @@ namespace porter {
 namespace {
 
 constexpr double kLogRatio = 20;
+
+// The columns of the table: what is plotted, then what the average hides and what it cost.
+std::vector<std::string> table_columns(const Study& study) {
+  auto columns = study.metrics;
+  for (const char* more : {"agent_accuracy_mean", "agent_accuracy_worst", "consensus_error",
+                           "bits_per_agent", "epsilon"})
+    if (std::find(columns.begin(), columns.end(), more) == columns.end()) columns.push_back(more);
+  return columns;
+}
 
 }  // namespace
 
@@ -54,6 +64,29 @@ void mark_best(Table& table) {
     }
     if (best != nullptr) best->best = true;
   }
+}
+
+ReportTable summary_table(const Study& study, const StudyResult& result) {
+  Table table{{{"series", "series", Better::neither, true}}, {}};
+  for (const auto& column : table_columns(study))
+    table.columns.push_back({column, figure_title(column), better_direction(column)});
+  table.columns.push_back({"sigma", "noise σ"});
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    auto& row = table.rows.emplace_back();
+    row.push_back({.text = study.series[study.settings[s].series].label});
+    for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
+    const auto& facts = result.run(s, 0).facts;
+    row.push_back(
+        facts ? TableCell{.text = fmt::format("{:.4g}", facts->sigma), .value = facts->sigma}
+              : TableCell{});
+  }
+  mark_best(table);
+  return {.file = "summary",
+          .title = "At the last round",
+          .table = std::move(table),
+          .notes = {"Mean ± standard deviation over seeds, at the average model unless agents are "
+                    "named. Marked: the best of a column. Epsilon is what the accountant "
+                    "certifies for the noise that was used."}};
 }
 
 bool is_accuracy(const std::string& column) { return column.find("accuracy") != column.npos; }

@@ -21,6 +21,9 @@ std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting
 /// mean ± sd, or why there is none: "diverged", "failed". Says how many runs count if not all.
 TableCell spread_cell(const StudyResult& result, std::size_t setting, const std::string& column);
 
+/// Settings down; the metrics of the study, what the average hides and what it cost across.
+ReportTable summary_table(const Study& study, const StudyResult& result);
+
 /// Marks the best cells of every column with a direction.
 void mark_best(Table& table);
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "porter/report/bar_chart.hpp"
 #include "porter/report/plot.hpp"
 #include "porter/report/table.hpp"
 #include "porter/reproduce/study_run.hpp"
@@ -15,6 +16,10 @@ namespace porter {
 struct ReportFigure {
   std::string file;
   Plot plot;
+};
+struct ReportChart {
+  std::string file;
+  BarChart chart;
 };
 struct ReportTable {
   std::string file, title;
@@ -35,6 +40,7 @@ struct StudyReport {
   std::vector<std::string> warnings = {};  ///< what a reader must see before any figure
   std::vector<ReportTable> tables = {};
   std::vector<ReportFigure> figures = {};
+  std::vector<ReportChart> charts = {};
   std::vector<ReportConfig> configs = {};
   std::string runs = {};    ///< every run as a line of CSV; empty: there are none
   std::string source = {};  ///< the experiment file; empty: there is none

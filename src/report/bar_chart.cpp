@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/report/bar_chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scale.hpp"
+#include "svg_document.hpp"
+#include "text.hpp"
+
+namespace porter {
+namespace {
+
+// In units of the viewBox, which are pixels where a figure takes half of a wide page.
+constexpr double kWidth = 560, kTop = 18, kRow = 24, kBar = 15, kCharacter = 6.6;
+constexpr double kRight = kWidth - 92;  // the text beside a full bar ends at the edge
+constexpr int kTicks = 4;
+constexpr double kWidestLabel = 250;
+
+double left_of(const BarChart& chart) {
+  std::size_t longest = 1;
+  for (const auto& bar : chart.bars) longest = std::max(longest, display_width(bar.label));
+  return std::min(kWidestLabel, 14 + kCharacter * static_cast<double>(longest));
+}
+
+// What fits in front of a bar.
+std::string short_label(const std::string& label) {
+  const auto room = static_cast<std::size_t>((kWidestLabel - 14) / kCharacter);
+  if (display_width(label) <= room) return label;
+  std::string out = label;
+  while (display_width(out) >= room) {
+    while ((static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
+    out.pop_back();
+  }
+  return out + "…";
+}
+
+double bottom_of(const BarChart& chart) {
+  return kTop + kRow * static_cast<double>(chart.bars.size());
+}
+double height_of(const BarChart& chart) { return bottom_of(chart) + 44; }
+
+bool shown(const Bar& bar) { return bar.value && std::isfinite(*bar.value); }
+
+Scale scale_of(const BarChart& chart) {
+  double high = 0;
+  for (const auto& bar : chart.bars)
+    if (shown(bar)) high = std::max({high, *bar.value, bar.high});
+  for (const auto& line : chart.references) high = std::max(high, line.y);
+  return make_scale(0, std::min(high > 0 ? high : 1, kLargest), false, 0);
+}
+
+std::string chart_svg(const BarChart& chart) {
+  const double left = left_of(chart), bottom = bottom_of(chart);
+  const auto scale = scale_of(chart);
+  const auto px = [&](double value) {
+    return left + (kRight - left) * std::clamp(scale.place(value), 0.0, 1.0);
+  };
+  std::string grid, body;
+  for (const auto& tick : scale.ticks(kTicks)) {
+    grid += fmt::format("M{:.1f} {}V{:.1f}", px(tick.value), kTop, bottom);
+    body += fmt::format(
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+        px(tick.value), bottom + 15, tick.label);
+  }
+  double y = kTop + kRow / 2;
+  for (const auto& bar : chart.bars) {
+    body += fmt::format(
+        "<g><title>{0}: {1}</title><text x=\"{2:.1f}\" y=\"{3:.1f}\" "
+        "text-anchor=\"end\">{4}</text>",
+        escape_html(bar.label), escape_html(bar.text), left - 7, y + 4.5,
+        escape_html(short_label(bar.label)));
+    double end = left;
+    if (shown(bar)) {
+      end = px(std::max(*bar.value, bar.high));
+      body += fmt::format(
+          "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>"
+          "<path class=\"whisker\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
+          left, y - kBar / 2, px(*bar.value) - left, kBar, px(bar.low), y, px(bar.high));
+    }
+    body += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n", end + 6,
+                        y + 4.5, escape_html(bar.text));
+    y += kRow;
+  }
+  for (const auto& line : chart.references)
+    body += fmt::format(
+        "<path class=\"reference\" d=\"M{0:.1f} {1}V{2:.1f}\"/>\n<text class=\"reference-label\" "
+        "x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
+        px(line.y), kTop, bottom, kTop - 5, escape_html(line.label));
+  return fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
+      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} {}V{:.1f}H{}\"/>\n{}"
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n</svg>\n",
+      kWidth, height_of(chart), escape_html(chart.title), grid, left, kTop, bottom, kRight, body,
+      (left + kRight) / 2, bottom + 36, escape_html(chart.value_title));
+}
+
+}  // namespace
+
+std::string bar_chart_html(const BarChart& chart) {
+  return fmt::format(
+      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}</figure>\n",
+      escape_html(chart.title), escape_html(chart.help), chart_svg(chart));
+}
+
+std::string svg_file(const BarChart& chart) {
+  return svg_document(chart.title, {}, chart_svg(chart), kWidth, height_of(chart));
+}
+
+std::string points_csv(const BarChart& chart) {
+  std::string out = "series,y,low,high\n";
+  for (const auto& bar : chart.bars)
+    out += escape_csv(bar.label) +
+           (bar.value ? fmt::format(",{},{},{}\n", *bar.value, bar.low, bar.high) : ",,,\n");
+  return out;
+}
+
+}  // namespace porter
