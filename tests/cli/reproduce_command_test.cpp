@@ -77,6 +77,19 @@ TEST_F(ReproduceCommand, EverythingQuickly) {
   EXPECT_EQ(read_file(dir_ / "out/fig2a/index.html"), page);
 }
 
+TEST_F(ReproduceCommand, WritesPicturesWhereAToolIsAtHand) {
+  EXPECT_EQ(porter("fig1 --out plain").exit_code, 0);
+  const auto tool = dir_ / "bin/rsvg-convert";
+  fs::create_directory(tool.parent_path());
+  write_file(tool, "#!/bin/sh\n[ \"$2\" = --output ] && cp \"$4\" \"$3\"\n");
+  fs::permissions(tool, fs::perms::owner_all);
+  EXPECT_EQ(run_command("cd " + dir_.path().string() + " && PATH=" + (dir_ / "bin").string() +
+                        ":$PATH " PORTER_BINARY_DIR "/porter reproduce fig1 --out drawn")
+                .exit_code,
+            0);
+  EXPECT_TRUE(fs::exists(dir_ / "drawn/fig1/figures/clipping.png"));
+}
+
 TEST_F(ReproduceCommand, RunsAFileOfTheUser) {
   write_file(dir_ / "mine.toml",
              "title = \"Mine\"\nabout = \"x\"\nkind = \"curves\"\nseeds = 1\n[config]\n"

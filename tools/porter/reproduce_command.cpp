@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "commands.hpp"
+#include "png.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/reproduce/closed_forms.hpp"
@@ -157,6 +158,7 @@ int run(const Options& options) {
       return 1;
     }
     write_report(*report, folder);
+    write_pngs(folder / "figures");
     write_file(fs::path(options.out) / "index.html", index_page(options.out));
     print_report(*report, folder);
   }
@@ -202,8 +204,9 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   command->add_flag("--force", options->force, "forget what earlier calls have trained");
   add_orders_options(*command, options->orders);
   command->footer(
-      "Every name gets a folder with index.html (one self-contained page), figures/ (SVG, and the\n"
-      "points as CSV), tables/ (CSV), configs/ (for porter run), runs.csv and summary.json.\n"
+      "Every name gets a folder with index.html (one self-contained page), figures/ (SVG, the\n"
+      "points as CSV, and PNG if rsvg-convert is installed), tables/ (CSV), configs/ (for porter "
+      "run), runs.csv and summary.json.\n"
       "Finished runs are kept in journal.jsonl by their config: an interrupted call goes on where\n"
       "it stopped, and more seeds train only what is new. A run that diverges or fails is shown\n"
       "with its reason. A data set that is missing is replaced by built-in data, and the page "
