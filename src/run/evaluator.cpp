@@ -62,13 +62,12 @@ double majority_rate(const Dataset& data) {
 
 Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
     : problem_(problem), test_(test), pool_(pool) {
-  const auto share = [&](const Dataset& data) {
-    return measured_rows(data.rows(), problem.agents);
-  };
-  const std::size_t cheap =
-      kCheapProducts / (measured_agents(problem.agents) * problem.model.dim());
-  agent_train_ = even_sample(problem.train, share(problem.train));
-  if (test_ != nullptr) agent_test_ = even_sample(*test_, std::max(cheap, share(*test_)));
+  const std::size_t rows = problem.train.rows(), agents = problem.agents;
+  const std::size_t cheap = kCheapProducts / (measured_agents(agents) * problem.model.dim());
+  agent_train_ = even_sample(problem.train, measured_rows(rows, agents));
+  if (test_ != nullptr)
+    agent_test_ =
+        even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), rows, agents)));
 }
 
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {

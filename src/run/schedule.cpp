@@ -16,17 +16,12 @@ constexpr double kProduct = 4e-11, kRow = 2.5e-8;
 constexpr double kAgent = 5e-7, kUpdate = 1e-9, kGradient = 6e-11;
 constexpr double kFreeSeconds = 2, kMostOfTraining = 1.0 / 9;  // a tenth of the run
 
-// Rows that the average and the agents visit.
-double visited_rows(std::size_t rows, std::size_t agents) {
-  const auto by_agents = measured_agents(agents) * measured_rows(rows, agents);
-  return static_cast<double>(rows + std::max(rows, by_agents));
-}
-
+// Rows that the average and the agents visit, the average's gradient as one more product.
 double evaluation_seconds(const RunSize& size) {
-  // The gradient of the average is one more product with every training row.
-  const double rows = static_cast<double>(size.train_rows) +
-                      visited_rows(size.train_rows, size.agents) +
-                      visited_rows(size.test_rows, size.agents);
+  const std::size_t by_agents = measured_agents(size.agents) *
+                                (measured_rows(size.train_rows, size.agents) +
+                                 measured_test_rows(size.test_rows, size.train_rows, size.agents));
+  const auto rows = static_cast<double>(2 * size.train_rows + size.test_rows + by_agents);
   return rows * (size.parameters_per_row * kProduct + kRow);
 }
 

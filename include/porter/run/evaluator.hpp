@@ -24,7 +24,8 @@ double majority_rate(const Dataset& data);
 
 /// Computes the metrics of the iterates. The average is measured on all rows. The agents' own
 /// points (of more than 1000 agents: of an even sample of 1000) are measured on an even sample of
-/// max(256, rows / agents) rows, on all test rows where that is cheap.
+/// max(256, rows / agents) training rows, and on all test rows while they read at most twice as
+/// many rows together as the training set has, or where that is cheap.
 class Evaluator {
  public:
   Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool);
