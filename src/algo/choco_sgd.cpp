@@ -14,6 +14,7 @@ class ChocoSgd final : public Algorithm {
  public:
   explicit ChocoSgd(const AlgorithmSetup& setup)
       : pool_(setup.pool),
+        hosted_(setup.hosted()),
         eta_(setup.eta),
         gamma_(setup.gamma),
         gossip_steps_(setup.gossip),
@@ -23,13 +24,13 @@ class ChocoSgd final : public Algorithm {
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
-    gradients_.estimate(X_, round, G_);
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    gradients_.estimate(hosted_, X_, round, G_);
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       axpy(-eta_, G_.row(agent), X_.row(agent));  // X <- X - eta G
     });
     for (std::uint32_t s = 1; s <= gossip_steps_; ++s) {
       gossip_.start((round - 1) * gossip_steps_ + s);
-      pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+      for_each_agent(pool_, hosted_, [&](std::size_t agent) {
         gossip_.publish(agent, {X_.row(agent)});  // Q <- Q + C(X - Q)
       });
       gossip_.collect();
@@ -52,6 +53,7 @@ class ChocoSgd final : public Algorithm {
 
  private:
   ThreadPool& pool_;
+  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
   double eta_, gamma_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;

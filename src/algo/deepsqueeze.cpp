@@ -29,6 +29,8 @@ class Deepsqueeze final : public Algorithm {
         graph_(setup.network.graph),
         incoming_(incoming_weights(setup.network)),
         pool_(setup.pool),
+        hosted_(setup.hosted()),
+        exchange_(setup.exchange),
         seed_(setup.gradients.seed),
         eta_(setup.eta),
         gamma_(setup.gamma),
@@ -40,11 +42,12 @@ class Deepsqueeze final : public Algorithm {
         messages_(X_.agents()) {}
 
   void step(std::uint32_t round) override {
-    gradients_.estimate(X_, round, V_);  // G, in the place of V
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) { send(agent, round); });
-    for (std::size_t agent = 0; agent < messages_.size(); ++agent)
+    gradients_.estimate(hosted_, X_, round, V_);  // G, in the place of V
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) { send(agent, round); });
+    if (exchange_) collect(round);
+    for (const auto agent : hosted_)
       traffic_.add(messages_[agent].payload.size(), graph_.degree(agent));
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+    for_each_tile(pool_, hosted_, X_.dim(), [&](const Tile& tile) {
       for (const auto& [sender, weight] : incoming_[tile.agent])
         add_decoded(gamma_ * weight, messages_[sender], tile.first, tile.of(X_.row(tile.agent)));
     });
@@ -63,16 +66,32 @@ class Deepsqueeze final : public Algorithm {
     const auto x = X_.row(agent), v = V_.row(agent), e = E_.row(agent);
     axpy(-eta_, v, x);                                              // X <- X - eta G
     for (std::size_t j = 0; j < v.size(); ++j) v[j] = x[j] + e[j];  // V <- X + E
-    const RngStream rng(seed_, Draw::compress_x, static_cast<std::uint32_t>(agent), round);
-    compress_difference(compressor_, v, zero_, rng, messages_[agent]);
+    compress_difference(compressor_, v, zero_, stream(agent, round), messages_[agent]);
     std::copy(v.begin(), v.end(), e.begin());
     add_decoded(-1.0, messages_[agent], e);  // E <- V - C(V)
+    if (!exchange_) return;
+    const std::span<const std::byte> vector = messages_[agent].payload;
+    exchange_->post(round, static_cast<std::uint32_t>(agent), {.vectors = {&vector, 1}});
+  }
+
+  void collect(std::uint32_t round) {
+    exchange_->collect(round, 1, [&](const Exchange::Incoming& message) {
+      const auto sender = message.sender;
+      compressor_.decode(message.vectors[0], X_.dim(), stream(sender, round),
+                         messages_[sender].decoded);
+    });
+  }
+
+  RngStream stream(std::size_t sender, std::uint32_t round) const {
+    return {seed_, Draw::compress_x, static_cast<std::uint32_t>(sender), round};
   }
 
   const Compressor& compressor_;
   const Graph& graph_;
   std::vector<std::vector<MixingWeight>> incoming_;
   ThreadPool& pool_;
+  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
+  Exchange* exchange_;
   std::uint64_t seed_;
   double eta_, gamma_;
   GradientEstimator gradients_;

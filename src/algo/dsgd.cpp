@@ -18,6 +18,7 @@ class Dsgd final : public Algorithm {
  public:
   explicit Dsgd(const AlgorithmSetup& setup)
       : pool_(setup.pool),
+        hosted_(setup.hosted()),
         eta_(setup.eta),
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
@@ -27,7 +28,7 @@ class Dsgd final : public Algorithm {
 
   void step(std::uint32_t round) override {
     gossip_.start((round - 1) * gossip_steps_ + 1);
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       gossip_.publish(agent, {X_.row(agent)});
       gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
     });
@@ -55,8 +56,8 @@ class Dsgd final : public Algorithm {
   // X <- W^T X
   void gossip_only(std::uint32_t step) {
     gossip_.start(step);
-    pool_.parallel_for(X_.agents(),
-                       [&](std::size_t agent) { gossip_.publish(agent, {X_.row(agent)}); });
+    for_each_agent(pool_, hosted_,
+                   [&](std::size_t agent) { gossip_.publish(agent, {X_.row(agent)}); });
     gossip_.collect();
     gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
       axpy(1.0, gap(0), tile.of(X_.row(tile.agent)));
@@ -64,6 +65,7 @@ class Dsgd final : public Algorithm {
   }
 
   ThreadPool& pool_;
+  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
   double eta_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;

@@ -41,9 +41,12 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
     : compressor_(compressor),
       seed_(setup.gradients.seed),
       mask_(setup.mask),
-      incoming_(incoming_weights(setup.network)) {
+      incoming_(incoming_weights(setup.network)),
+      hosted_(setup.hosted()),
+      exchange_(setup.exchange) {
   const std::size_t agents = setup.network.graph.nodes(), dim = setup.start.size();
   for (std::size_t i = 0; i < agents; ++i) degrees_.push_back(setup.network.graph.degree(i));
+  for (const auto agent : hosted_) incoming_to_hosted_.push_back(incoming_[agent]);
   if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim, compressor.kept(dim).value());
   stores_gaps_ = should_store_gaps(agents, compressor.kept(dim).value_or(dim), dim);
   for (const auto& channel : channels) {
@@ -51,12 +54,13 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
     BasicRows<Real> gap(stores_gaps_ ? agents : 0, dim);
     auto Q = channel.start.empty() ? BasicRows<Real>(agents, dim)
                                    : repeat_row<Real>(channel.start, agents);
-    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents)});
+    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents), {}});
   }
 }
 
 template <class Real>
 void BasicGossip<Real>::start(std::uint32_t step) {
+  if (exchange_) start_exchange(step);
   step_ = step;
   rebuild_ = sizeof(Real) < sizeof(double) && step % kRebuildPeriod == 0;
   if (sweep_) positions_ = sweep_->positions(step);
@@ -73,18 +77,25 @@ void BasicGossip<Real>::publish(std::size_t agent,
       message_at(
           positions_, S.size(), [&](std::uint32_t j) { return S[j] - Q[j]; }, line.messages[agent]);
     } else {
-      const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(agent) : 0;
-      const RngStream rng(seed_, line.use, drawer, step_);
-      compress_difference(compressor_, S, Q, rng, line.messages[agent]);
+      compress_difference(compressor_, S, Q, stream(line, agent), line.messages[agent]);
     }
-    add_decoded(1.0, line.messages[agent], Q);  // Q <- Q + C(S - Q)
+    apply(line, agent);  // Q <- Q + C(S - Q)
   }
+  if (exchange_) send(agent);
+}
+
+// What a sender draws from, and everybody who decodes its message.
+template <class Real>
+RngStream BasicGossip<Real>::stream(const Line& line, std::size_t sender) const {
+  const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(sender) : 0;
+  return {seed_, line.use, drawer, step_};
 }
 
 template <class Real>
 void BasicGossip<Real>::collect() {
+  if (exchange_) receive();
   for (const auto& line : lines_)
-    for (std::size_t agent = 0; agent < degrees_.size(); ++agent)
+    for (const auto agent : hosted_)
       traffic_.add(line.messages[agent].payload.size(), degrees_[agent]);
 }
 
@@ -92,7 +103,7 @@ template <class Real>
 std::span<const Real> BasicGossip<Real>::stored_gap(std::size_t channel, const Tile& tile) {
   auto& line = lines_[channel];
   const auto gap = tile.of(line.gap.row(tile.agent));
-  if (rebuild_) {
+  if (rebuild_ && (unproven_.empty() || !unproven_[tile.agent])) {
     rebuild(line.Q, tile, gap);
     return gap;
   }
@@ -103,10 +114,10 @@ std::span<const Real> BasicGossip<Real>::stored_gap(std::size_t channel, const T
 
 template <class Real>
 void BasicGossip<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const {
-  const std::size_t channel_size = incoming_.size() * whole_lines<Real>(size);
+  const std::size_t channel_size = hosted_.size() * whole_lines<Real>(size);
   gaps.resize(lines_.size() * channel_size);
   for (std::size_t c = 0; c < lines_.size(); ++c)
-    mix_rows<Real>(incoming_, lines_[c].Q, first, size,
+    mix_rows<Real>(incoming_to_hosted_, lines_[c].Q, first, size,
                    std::span(gaps).subspan(c * channel_size, channel_size));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "porter/core/normal_noise.hpp"
@@ -28,10 +29,17 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
 }
 
 void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
-  pool_.parallel_for(problem_.agents, [&](std::size_t agent) {
+  std::vector<std::uint32_t> all(problem_.agents);
+  std::iota(all.begin(), all.end(), 0U);
+  estimate(all, X, round, G);
+}
+
+void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Rows& X,
+                                 std::uint32_t round, Rows& G) {
+  for_each_agent(pool_, agents, [&](std::size_t agent) {
     prepare(agent, X.row(X.agents() == 1 ? 0 : agent), round, G.row(agent));
   });
-  for_each_tile(pool_, G.agents(), G.dim(),
+  for_each_tile(pool_, agents, G.dim(),
                 [&](const Tile& tile) { release(tile, round, tile.of(G.row(tile.agent))); });
 }
 

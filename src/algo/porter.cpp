@@ -62,6 +62,7 @@ class Porter final : public Algorithm {
  public:
   explicit Porter(const AlgorithmSetup& setup)
       : pool_(setup.pool),
+        hosted_(setup.hosted()),
         eta_(static_cast<Real>(setup.eta)),
         gamma_(static_cast<Real>(setup.gamma)),
         gossip_steps_(setup.gossip),
@@ -76,7 +77,7 @@ class Porter final : public Algorithm {
   // is needed no more, and its place takes the gradient.
   void step(std::uint32_t round) override {
     gossip_.start((round - 1) * gossip_steps_ + 1);
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       const auto x = X_.row(agent), v = V_.row(agent);
       gossip_.publish(agent, {v, x});          // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
       gradients_.prepare(agent, x, round, v);  // 4-8:    the (clipped) mini-batch gradient at X
@@ -129,7 +130,7 @@ class Porter final : public Algorithm {
   // A further gossip step with the same gradient:  V += gamma Q_v (W - I),  X += gamma Q_x (W - I)
   void gossip_only(std::uint32_t step) {
     gossip_.start(step);
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       gossip_.publish(agent, {V_.row(agent), X_.row(agent)});
     });
     gossip_.collect();
@@ -142,6 +143,7 @@ class Porter final : public Algorithm {
   }
 
   ThreadPool& pool_;
+  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
   Real eta_, gamma_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;

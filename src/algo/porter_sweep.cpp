@@ -35,6 +35,8 @@ class PorterSweep final : public Algorithm {
       : graph_(setup.network.graph),
         incoming_(incoming_weights(setup.network)),
         pool_(setup.pool),
+        hosted_(setup.hosted()),
+        exchange_(setup.exchange),
         eta_(setup.eta),
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
@@ -46,17 +48,16 @@ class PorterSweep final : public Algorithm {
         sent_(X_.agents()) {}
 
   void step(std::uint32_t round) override {
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       gradients_.prepare(agent, X_.row(agent), round, M_.row(agent));
     });
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+    for_each_tile(pool_, hosted_, X_.dim(), [&](const Tile& tile) {
       const auto u = tile.of(U_.row(tile.agent)), m = tile.of(M_.row(tile.agent)),
                  x = tile.of(X_.row(tile.agent));
       gradients_.release(tile, round, m);  // M <- (1 - beta) M + beta G
       for (std::size_t j = 0; j < x.size(); ++j) x[j] -= eta_ * (u[j] + m[j]);  // V = U + M
     });
-    for (std::uint32_t s = 1; s <= gossip_steps_; ++s)
-      mix(mask_.positions((round - 1) * gossip_steps_ + s));
+    for (std::uint32_t s = 1; s <= gossip_steps_; ++s) mix((round - 1) * gossip_steps_ + s);
   }
 
   const Rows& iterates() const override { return X_; }
@@ -80,18 +81,21 @@ class PorterSweep final : public Algorithm {
   };
 
   // V_J <- W^T V_J and X_J <- W^T X_J.
-  void mix(std::span<const std::uint32_t> J) {
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+  void mix(std::uint32_t step) {
+    const auto J = mask_.positions(step);
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       const auto u = U_.row(agent), m = M_.row(agent);
       message_at(
           J, u.size(), [&](std::uint32_t j) { return u[j] + m[j]; }, sent_[agent].v);
       message_at(
           J, u.size(), [x = X_.row(agent)](std::uint32_t j) { return x[j]; }, sent_[agent].x);
+      if (exchange_) post(step, agent);
     });
-    for (std::size_t agent = 0; agent < sent_.size(); ++agent)
+    if (exchange_) collect(step, J);
+    for (const auto agent : hosted_)
       traffic_.add(sent_[agent].v.payload.size() + sent_[agent].x.payload.size(),
                    graph_.degree(agent));
-    pool_.parallel_for(X_.agents(), [&](std::size_t agent) {
+    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
       for (const auto& [sender, weight] : incoming_[agent]) {
         add_decoded(weight, sent_[sender].v, U_.row(agent));
         add_decoded(weight, sent_[sender].x, X_.row(agent));
@@ -99,9 +103,26 @@ class PorterSweep final : public Algorithm {
     });
   }
 
+  void post(std::uint32_t step, std::size_t agent) {
+    const std::span<const std::byte> vectors[] = {sent_[agent].v.payload, sent_[agent].x.payload};
+    exchange_->post(step, static_cast<std::uint32_t>(agent), {.vectors = vectors});
+  }
+
+  void collect(std::uint32_t step, std::span<const std::uint32_t> J) {
+    exchange_->collect(step, 2, [&](const Exchange::Incoming& message) {
+      auto& [v, x] = sent_[message.sender];
+      v.decoded.indices.assign(J.begin(), J.end());
+      x.decoded.indices.assign(J.begin(), J.end());
+      unseal_floats(message.vectors[0], X_.dim(), v.decoded);
+      unseal_floats(message.vectors[1], X_.dim(), x.decoded);
+    });
+  }
+
   const Graph& graph_;
   std::vector<std::vector<MixingWeight>> incoming_;
   ThreadPool& pool_;
+  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
+  Exchange* exchange_;
   double eta_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
+
+std::vector<std::uint32_t> AlgorithmSetup::hosted() const {
+  if (exchange != nullptr) return exchange->hosted();
+  std::vector<std::uint32_t> all(problem.agents);
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
 
 const std::vector<AlgorithmInfo>& algorithm_table() {
   using Clipping = AlgorithmInfo::Clipping;

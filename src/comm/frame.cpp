@@ -25,6 +25,11 @@ void require_frame(bool condition, std::string_view peer, const Parts&... parts)
   require(condition, ErrorKind::protocol, "frame from ", peer, ": ", parts...);
 }
 
+void require_header(std::span<const std::byte> bytes, std::string_view peer) {
+  require_frame(bytes.size() >= kFrameHeaderBytes, peer, "a header of ", kFrameHeaderBytes,
+                " bytes expected, ", bytes.size(), " bytes found");
+}
+
 RawHeader read_header(std::span<const std::byte> bytes, const FrameLimits& limits,
                       std::string_view peer) {
   assert(bytes.size() >= kFrameHeaderBytes);
@@ -120,10 +125,15 @@ void encode_frame(const FrameHeader& header, std::span<const std::span<const std
   std::copy(head.begin(), head.end(), frame.begin());
 }
 
+std::size_t frame_bytes(std::span<const std::byte> bytes, const FrameLimits& limits,
+                        std::string_view peer) {
+  require_header(bytes, peer);
+  return kFrameHeaderBytes + read_header(bytes, limits, peer).payload_bytes;
+}
+
 FrameView decode_frame(std::span<const std::byte> bytes, const FrameLimits& limits,
                        std::string_view peer) {
-  require_frame(bytes.size() >= kFrameHeaderBytes, peer, "a header of ", kFrameHeaderBytes,
-                " bytes expected, ", bytes.size(), " bytes found");
+  require_header(bytes, peer);
   const auto raw = read_header(bytes, limits, peer);
   const auto payload = bytes.subspan(kFrameHeaderBytes);
   require_frame(payload.size() == raw.payload_bytes, peer, "a payload of ", raw.payload_bytes,

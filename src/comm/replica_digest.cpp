@@ -23,28 +23,44 @@ std::uint64_t entry(std::uint64_t key, std::size_t index, double value) {
 
 }  // namespace
 
-ReplicaDigest::ReplicaDigest(std::span<const double> q, std::uint32_t channel)
-    : channel_key_(mix(channel + kGolden)) {
-  recompute(q);
-}
-
-void ReplicaDigest::remove(std::span<const std::uint32_t> indices, std::span<const double> q) {
+template <class Real>
+std::uint64_t ReplicaDigest::sum_at(std::span<const std::uint32_t> indices,
+                                    std::span<const Real> q) const {
+  std::uint64_t sum = 0;
   for (const auto j : indices) {
     assert(j < q.size());
-    sum_ -= entry(channel_key_, j, q[j]);
+    sum += entry(channel_key_, j, q[j]);
   }
+  return sum;
+}
+
+template <class Real>
+std::uint64_t ReplicaDigest::sum_of(std::span<const Real> q) const {
+  std::uint64_t sum = 0;
+  for (std::size_t j = 0; j < q.size(); ++j) sum += entry(channel_key_, j, q[j]);
+  return sum;
+}
+
+ReplicaDigest::ReplicaDigest(std::span<const double> q, std::uint32_t channel)
+    : channel_key_(mix(channel + kGolden)), sum_(sum_of(q)) {}
+ReplicaDigest::ReplicaDigest(std::span<const float> q, std::uint32_t channel)
+    : channel_key_(mix(channel + kGolden)), sum_(sum_of(q)) {}
+
+void ReplicaDigest::remove(std::span<const std::uint32_t> indices, std::span<const double> q) {
+  sum_ -= sum_at(indices, q);
+}
+void ReplicaDigest::remove(std::span<const std::uint32_t> indices, std::span<const float> q) {
+  sum_ -= sum_at(indices, q);
 }
 
 void ReplicaDigest::add(std::span<const std::uint32_t> indices, std::span<const double> q) {
-  for (const auto j : indices) {
-    assert(j < q.size());
-    sum_ += entry(channel_key_, j, q[j]);
-  }
+  sum_ += sum_at(indices, q);
+}
+void ReplicaDigest::add(std::span<const std::uint32_t> indices, std::span<const float> q) {
+  sum_ += sum_at(indices, q);
 }
 
-void ReplicaDigest::recompute(std::span<const double> q) {
-  sum_ = 0;
-  for (std::size_t j = 0; j < q.size(); ++j) sum_ += entry(channel_key_, j, q[j]);
-}
+void ReplicaDigest::recompute(std::span<const double> q) { sum_ = sum_of(q); }
+void ReplicaDigest::recompute(std::span<const float> q) { sum_ = sum_of(q); }
 
 }  // namespace porter

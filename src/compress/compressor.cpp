@@ -46,6 +46,22 @@ void set_tile_starts(std::size_t dim, Decoded& out) {
   starts[tiles] = static_cast<std::uint32_t>(out.indices.size());
 }
 
+// What a payload holds before its checksum.
+std::span<const std::byte> checked_body(std::span<const std::byte> payload) {
+  require(payload.size() >= kChecksumBytes, ErrorKind::protocol, "a compressed vector ends with ",
+          kChecksumBytes, " bytes of checksum, found ", payload.size(), " bytes in all");
+  const auto body = payload.first(payload.size() - kChecksumBytes);
+  const auto stated = ByteReader(payload.last(kChecksumBytes)).get<std::uint32_t>();
+  require(crc32(body) == stated, ErrorKind::protocol, "the checksum of a compressed vector of ",
+          payload.size(), " bytes does not match: it was altered or cut");
+  return body;
+}
+
+void require_end(const ByteReader& reader, std::size_t dim) {
+  require(reader.left() == 0, ErrorKind::protocol, "a compressed vector of length ", dim, " has ",
+          reader.left(), " bytes too many");
+}
+
 void start_dense(std::size_t dim, Decoded& x) {
   x.dense = true;
   x.indices.clear();
@@ -109,20 +125,22 @@ void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse) {
   set_tile_starts(dim, sparse);
 }
 
+void unseal_floats(std::span<const std::byte> payload, std::size_t dim, Decoded& sparse) {
+  check_dim(dim);
+  ByteReader reader(checked_body(payload));
+  get_floats(reader, sparse.indices.size(), sparse.values);
+  require_end(reader, dim);
+  sparse.dense = false;
+  set_tile_starts(dim, sparse);
+}
+
 void Compressor::decode(std::span<const std::byte> payload, std::size_t dim, RngStream rng,
                         Decoded& out) const {
   check_dim(dim);
-  require(payload.size() >= kChecksumBytes, ErrorKind::protocol, "a compressed vector ends with ",
-          kChecksumBytes, " bytes of checksum, found ", payload.size(), " bytes in all");
-  const auto body = payload.first(payload.size() - kChecksumBytes);
-  const auto stated = ByteReader(payload.last(kChecksumBytes)).get<std::uint32_t>();
-  require(crc32(body) == stated, ErrorKind::protocol, "the checksum of a compressed vector of ",
-          payload.size(), " bytes does not match: it was altered or cut");
-  ByteReader reader(body);
+  ByteReader reader(checked_body(payload));
   out.indices.clear();
   decode_body(reader, dim, rng, out);
-  require(reader.left() == 0, ErrorKind::protocol, "a compressed vector of length ", dim, " has ",
-          reader.left(), " bytes too many");
+  require_end(reader, dim);
   set_tile_starts(dim, out);
 }
 

@@ -21,6 +21,7 @@ struct ToyNetwork {
   bool unbiased = false;
   double momentum = 1;
   std::uint32_t gossip = 1;
+  Mask mask = Mask::own;
   Precision precision = Precision::wide;
 
   struct Parts {
@@ -32,7 +33,8 @@ struct ToyNetwork {
     GradientOptions gradients;
     std::unique_ptr<Algorithm> algorithm;
 
-    explicit Parts(const ToyNetwork& toy)
+    /// With an exchange: the part of one process.
+    explicit Parts(const ToyNetwork& toy, Exchange* exchange = nullptr)
         : data(toy_data(toy.agents * toy.rows_per_agent, toy.features, 2, false)),
           model(make_model({.name = "logistic", .lambda = toy.lambda}, toy.features, 2)),
           network(make_network(toy)),
@@ -59,8 +61,10 @@ struct ToyNetwork {
                              .momentum = toy.momentum,
                              .snapshot = 0.2,
                              .gossip = toy.gossip,
+                             .mask = toy.mask,
                              .precision = toy.precision,
-                             .gradients = gradients});
+                             .gradients = gradients,
+                             .exchange = exchange});
     }
 
     static Network make_network(const ToyNetwork& toy) {

@@ -9,6 +9,7 @@
 
 #include "porter/algo/gradients.hpp"
 #include "porter/algo/problem.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
@@ -80,6 +81,12 @@ struct AlgorithmSetup {
   Mask mask = Mask::own;
   Precision precision = Precision::wide;
   GradientOptions gradients;
+  /// Null: all agents are in this process. Else only the hosted ones are computed, and messages of
+  /// the others come through it; matrices still have a row for every agent.
+  Exchange* exchange = nullptr;
+
+  /// The agents to compute, ascending.
+  std::vector<std::uint32_t> hosted() const;
 };
 
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
+#include "porter/comm/replica_digest.hpp"
 #include "porter/core/lender.hpp"
 
 namespace porter {
@@ -22,7 +25,7 @@ namespace porter {
 ///   Q <- Q + C(S - Q)     one message per agent, the same bytes to every neighbour
 /// collect():
 ///   the messages of all neighbours are here
-/// mix(work):           work(tile, gap) for every tile of every agent, on all threads
+/// mix(work):           work(tile, gap) for every tile of every hosted agent, on all threads
 ///   gap(channel)          the tile of (W - I)^T Q
 ///
 /// S - Q is rounded to float once, when it is published. Q moves only by decoded payloads, at the
@@ -34,6 +37,11 @@ namespace porter {
 /// d * degree. A stored gap in float drifts from its Q, step by step; there it is built anew from Q
 /// every 64 steps, summed in double and rounded once. Which steps these are depends on their number
 /// alone, so a resumed run does the same.
+///
+/// With an exchange only hosted agents publish. Their messages leave when they are published, and
+/// collect waits for those of agents in other processes, which move copies of the senders' Q here.
+/// Each message carries a digest of the sender's Q; a copy that disagrees is reported and asked for
+/// anew, and repaired two steps later. In every 64 steps copies are also looked at as a whole.
 template <class Real>
 class BasicGossip {
  public:
@@ -60,16 +68,35 @@ class BasicGossip {
  private:
   struct Line {
     Draw use;
-    BasicRows<Real> Q, gap;         // no gap where they are not stored
-    std::vector<Message> messages;  // per sender, as every receiver decodes it
+    BasicRows<Real> Q, gap;              // no gap where they are not stored
+    std::vector<Message> messages;       // per sender, as every receiver decodes it
+    std::vector<ReplicaDigest> digests;  // of each Q; none without an exchange
+  };
+  // A copy of Q that differs from its sender's.
+  struct Wrong {
+    std::uint32_t asked = 0;  // the last step whose message asks for it; 0: none yet
+    std::uint32_t times = 0;
   };
 
-  /// A stretch of coordinates of all agents, with its gaps: channel by channel, agent by agent.
+  /// A stretch of coordinates of the hosted agents, with its gaps: channel by channel, agent by
+  /// agent.
   using Gaps = std::vector<Real>;
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const;
 
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
+  RngStream stream(const Line& line, std::size_t sender) const;
+
+  // What is about other processes: gossip_exchange.cpp.
+  void start_exchange(std::uint32_t step);
+  void apply(Line& line, std::size_t sender);
+  void send(std::size_t agent);
+  void receive();
+  void take(const Exchange::Incoming& message);
+  void judge(const Exchange::Incoming& message);
+  void repair(const Exchange::Incoming& message);
+  void mend_gaps();
+  std::uint64_t digest(std::size_t agent) const;
 
   const Compressor& compressor_;
   std::uint64_t seed_;
@@ -81,17 +108,26 @@ class BasicGossip {
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;
   bool stores_gaps_ = true;
+  std::vector<std::uint32_t> hosted_;
+  std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
+  Exchange* exchange_;
   std::vector<Line> lines_;
   Lender<Gaps> gaps_;  // where they are not stored
   Traffic traffic_;
+
+  std::map<std::uint32_t, Wrong> wrong_;      // by sender
+  std::vector<std::uint32_t> wanted_;         // of them, those that this step's messages ask for
+  std::set<std::uint32_t> owed_, owed_next_;  // hosted agents that were asked for their Q
+  std::set<std::uint32_t> repaired_;          // senders whose copies this step has replaced
+  std::vector<bool> unproven_;                // per agent: hears somebody whose copy is wrong
 };
 
 template <class Real>
 template <class Work>
 void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
-  const std::size_t agents = degrees_.size(), dim = lines_.front().Q.dim();
+  const std::size_t agents = hosted_.size(), dim = lines_.front().Q.dim();
   if (stores_gaps_) {
-    for_each_tile(pool, agents, dim, [&](const Tile& tile) {
+    for_each_tile(pool, hosted_, dim, [&](const Tile& tile) {
       for (auto& line : lines_) prefetch(tile.of(line.gap.row(tile.agent)));
       work(tile, [&](std::size_t channel) { return stored_gap(channel, tile); });
     });
@@ -102,9 +138,9 @@ void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
     const std::size_t first = piece * kStretch, size = std::min(kStretch, dim - first);
     const auto gaps = gaps_.take();
     sum_gaps(first, size, *gaps);
-    for (std::size_t agent = 0; agent < agents; ++agent)
-      work(Tile{agent, first, size}, [&](std::size_t channel) {
-        const std::size_t row = channel * agents + agent;
+    for (std::size_t i = 0; i < agents; ++i)
+      work(Tile{hosted_[i], first, size}, [&](std::size_t channel) {
+        const std::size_t row = channel * agents + i;
         return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size), size);
       });
   });

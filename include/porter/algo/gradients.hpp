@@ -53,6 +53,8 @@ class GradientEstimator {
 
   /// Row i of G from row i of X, or from the only row of X where all agents share one point.
   void estimate(const Rows& X, std::uint32_t round, Rows& G);
+  /// The same for the given agents only.
+  void estimate(std::span<const std::uint32_t> agents, const Rows& X, std::uint32_t round, Rows& G);
 
   /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
   /// release, of every tile once: that factor, and the noise. Both on any thread; after the first

@@ -30,4 +30,7 @@ struct Network {
 /// Row i of (W - I)^T for every agent i, ascending: who moves it, and by how much.
 std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network);
 
+/// Who gets the messages of each agent: its neighbours.
+std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph);
+
 }  // namespace porter

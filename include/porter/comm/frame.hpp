@@ -26,7 +26,7 @@ using RunId = std::array<std::byte, 16>;
 /// The numbers travel: append, never renumber.
 enum class FrameKind : std::uint8_t {
   update = 0,          ///< the compressed vectors of a round
-  resync_request = 1,  ///< no vectors: "my copy of your Q is wrong, send all of it"
+  resync_request = 1,  ///< agents' numbers: "my copies of your Q are wrong, send all of it"
   resync = 2,          ///< every entry of Q, as doubles
 };
 
@@ -63,6 +63,11 @@ struct FrameView {
   FrameHeader header;
   std::vector<std::span<const std::byte>> vectors;
 };
+
+/// How long the frame is that `bytes` begin with, from its header, which is checked.
+/// Error{protocol} as below.
+std::size_t frame_bytes(std::span<const std::byte> bytes, const FrameLimits& limits,
+                        std::string_view peer);
 
 /// Reads exactly one frame. The bytes may come from a stranger: Error{protocol} names `peer`, what
 /// was expected and what was found. The view lies in `bytes`; nothing is copied.

@@ -89,6 +89,10 @@ class Compressor {
 /// values and a checksum. Error{numeric} if one is not finite.
 void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse);
 
+/// The other end: `sparse` has the positions of a vector of length `dim` and gets the values. The
+/// bytes may come from a stranger: Error{protocol} as for Compressor::decode.
+void unseal_floats(std::span<const std::byte> payload, std::size_t dim, Decoded& sparse);
+
 /// Builds from text such as "top_k:0.05", "random_k:k=12", "qsgd:4", "identity". `unbiased` asks
 /// for E C(x) = x: it scales random_k and bernoulli by d/k, changes nothing where that holds
 /// already, and is an error for top_k, gsgd and sign. Error{usage} names the spec, what was

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -111,6 +112,21 @@ void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const 
     const std::size_t first = piece % tiles * kTileSize;
     work(Tile{piece / tiles, first, std::min(kTileSize, dim - first)});
   });
+}
+
+/// The same for the rows of the given agents.
+template <class Work>
+void for_each_tile(ThreadPool& pool, std::span<const std::uint32_t> agents, std::size_t dim,
+                   const Work& work) {
+  for_each_tile(pool, agents.size(), dim, [&](const Tile& tile) {
+    work(Tile{agents[tile.agent], tile.first, tile.size});
+  });
+}
+
+/// Calls work(agent) for each of the agents, on all threads.
+template <class Work>
+void for_each_agent(ThreadPool& pool, std::span<const std::uint32_t> agents, const Work& work) {
+  pool.parallel_for(agents.size(), [&](std::size_t i) { work(std::size_t{agents[i]}); });
 }
 
 /// Every row a copy of `x`, rounded to Real.

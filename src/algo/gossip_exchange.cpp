@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of gossip that is about agents in other processes: their messages, and the proof that
+// both ends hold the same Q. A step in which a copy is found wrong is t: the messages of t + 1 ask
+// for it, those of t + 2 bring it. Until then no stored gap is built from that copy; gaps that are
+// not stored have no other source.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "porter/algo/gossip.hpp"
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+// A digest is kept up to date at the entries that messages touch, so it does not see what happens
+// to others. In this step of each period it is computed anew: early enough that a repair is done
+// before gaps in float are built from the copies.
+constexpr std::uint32_t kPeriod = 64, kLook = 56;
+constexpr std::uint32_t kMostRequests = 3;
+
+// How far an incremental gap may be from its Q, relative to the sum of magnitudes, by rounding.
+template <class Real>
+constexpr double kRounding = sizeof(Real) < sizeof(double) ? 1e-4 : 1e-9;
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph) {
+  std::vector<std::vector<std::uint32_t>> all;
+  for (std::size_t i = 0; i < graph.nodes(); ++i) all.push_back(graph.neighbours(i));
+  return all;
+}
+
+template <class Real>
+void BasicGossip<Real>::start_exchange(std::uint32_t step) {
+  if (lines_[0].digests.empty() || step != step_ + 1) {  // the beginning, or a resumed run
+    for (std::uint32_t c = 0; c < lines_.size(); ++c) {
+      lines_[c].digests.clear();
+      for (std::size_t agent = 0; agent < degrees_.size(); ++agent)
+        lines_[c].digests.emplace_back(std::span<const Real>(lines_[c].Q.row(agent)), c);
+    }
+  }
+  mend_gaps();
+  wanted_.clear();
+  for (auto& [sender, wrong] : wrong_) {
+    if (wrong.asked != 0 && step - wrong.asked < 2) continue;  // the answer is on its way
+    require(wrong.times < kMostRequests, ErrorKind::protocol, "agent ", sender,
+            " was asked for its Q ", kMostRequests, " times and did not send it");
+    wrong = {step, wrong.times + 1};
+    wanted_.push_back(sender);
+  }
+  owed_ = std::exchange(owed_next_, {});
+}
+
+template <class Real>
+void BasicGossip<Real>::apply(Line& line, std::size_t sender) {
+  const auto Q = line.Q.row(sender);
+  const auto& message = line.messages[sender];
+  if (!exchange_) return add_decoded(1.0, message, Q);
+  auto& digest = line.digests[sender];
+  const auto& decoded = message.decoded;
+  digest.remove(decoded.indices, Q);
+  add_decoded(1.0, message, Q);
+  if (decoded.dense || rebuild_ || step_ % kPeriod == kLook)
+    digest.recompute(Q);
+  else
+    digest.add(decoded.indices, Q);
+}
+
+// Of all vectors of a message.
+template <class Real>
+std::uint64_t BasicGossip<Real>::digest(std::size_t agent) const {
+  std::uint64_t sum = 0;
+  for (const auto& line : lines_) sum += line.digests[agent].value();
+  return sum;
+}
+
+template <class Real>
+void BasicGossip<Real>::send(std::size_t agent) {
+  Exchange::Outgoing message;
+  std::vector<std::span<const std::byte>> vectors;
+  for (const auto& line : lines_) vectors.emplace_back(line.messages[agent].payload);
+  message.vectors = vectors;
+  message.wanted = wanted_;
+  std::vector<std::vector<double>> wide;
+  std::vector<std::span<const double>> dense;
+  if (owed_.contains(static_cast<std::uint32_t>(agent))) {
+    for (auto& line : lines_) {
+      const auto Q = line.Q.row(agent);
+      line.digests[agent].recompute(Q);  // what is sent is the truth from now on
+      dense.emplace_back(wide.emplace_back(Q.begin(), Q.end()));
+    }
+    message.dense = dense;
+  }
+  message.digest = digest(agent);
+  exchange_->post(step_, static_cast<std::uint32_t>(agent), message);
+}
+
+template <class Real>
+void BasicGossip<Real>::receive() {
+  exchange_->collect(step_, lines_.size(), [&](const auto& message) { take(message); });
+  unproven_.assign(degrees_.size(), false);
+  for (const auto agent : hosted_)
+    for (const auto& [sender, weight] : incoming_[agent])
+      if (wrong_.contains(sender)) unproven_[agent] = true;
+}
+
+template <class Real>
+void BasicGossip<Real>::take(const Exchange::Incoming& message) {
+  const auto sender = message.sender;
+  for (std::size_t c = 0; c < lines_.size(); ++c) {
+    auto& line = lines_[c];
+    auto& decoded = line.messages[sender].decoded;
+    if (sweep_) {
+      decoded.indices.assign(positions_.begin(), positions_.end());
+      unseal_floats(message.vectors[c], line.Q.dim(), decoded);
+    } else {
+      compressor_.decode(message.vectors[c], line.Q.dim(), stream(line, sender), decoded);
+    }
+    apply(line, sender);
+  }
+  for (const auto agent : message.wanted)
+    if (std::ranges::binary_search(hosted_, agent)) owed_next_.insert(agent);
+  judge(message);
+}
+
+template <class Real>
+void BasicGossip<Real>::judge(const Exchange::Incoming& message) {
+  const auto sender = message.sender;
+  if (!message.dense.empty() && wrong_.contains(sender)) {
+    repair(message);
+  } else if (digest(sender) != message.digest && wrong_.try_emplace(sender).second) {
+    exchange_->report(concat("step ", step_, ": the copy of agent ", sender,
+                             "'s surrogate differs from its own; asking for it"));
+  }
+}
+
+template <class Real>
+void BasicGossip<Real>::repair(const Exchange::Incoming& message) {
+  const auto sender = message.sender;
+  for (std::size_t c = 0; c < lines_.size(); ++c) {
+    const auto Q = lines_[c].Q.row(sender);
+    ByteReader in(message.dense[c]);
+    for (auto& q : Q) q = static_cast<Real>(in.get<double>());
+    require(std::ranges::all_of(Q, [](Real q) { return std::isfinite(q); }), ErrorKind::protocol,
+            "agent ", sender, " sent a surrogate that is not finite");
+    lines_[c].digests[sender].recompute(std::span<const Real>(Q));
+  }
+  require(digest(sender) == message.digest, ErrorKind::protocol, "agent ", sender,
+          " sent a surrogate that does not have the digest it claims");
+  wrong_.erase(sender);
+  repaired_.insert(sender);
+  exchange_->report(
+      concat("step ", step_, ": the copy of agent ", sender, "'s surrogate is repaired"));
+}
+
+// A gap is a sum of messages, so it may be right where a copy of Q was wrong; then it stays, and
+// the run keeps its bits. Where it is not what the repaired Q say, it becomes that. Between two
+// steps, when all messages are in.
+template <class Real>
+void BasicGossip<Real>::mend_gaps() {
+  const auto repaired = std::exchange(repaired_, {});
+  if (repaired.empty() || !stores_gaps_) return;
+  std::size_t mended = 0;
+  for (const auto agent : hosted_) {
+    const auto hears = [&](const MixingWeight& w) { return repaired_.contains(w.node); };
+    if (std::ranges::none_of(incoming_[agent], hears)) continue;
+    for (auto& line : lines_)
+      for (std::size_t j = 0; j < line.Q.dim(); ++j) {
+        double sum = 0, magnitude = 0;
+        for (const auto& [sender, weight] : incoming_[agent]) {
+          const double term = weight * double{line.Q.row(sender)[j]};
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        auto& gap = line.gap.row(agent)[j];
+        if (std::abs(sum - double{gap}) <= kRounding<Real> * magnitude) continue;
+        gap = static_cast<Real>(sum);
+        ++mended;
+      }
+  }
+  if (mended > 0)
+    exchange_->report(concat("step ", step_, ": ", mended, " sums of messages are mended, too"));
+}
+
+template void BasicGossip<double>::start_exchange(std::uint32_t);
+template void BasicGossip<float>::start_exchange(std::uint32_t);
+template void BasicGossip<double>::apply(Line&, std::size_t);
+template void BasicGossip<float>::apply(Line&, std::size_t);
+template void BasicGossip<double>::send(std::size_t);
+template void BasicGossip<float>::send(std::size_t);
+template void BasicGossip<double>::receive();
+template void BasicGossip<float>::receive();
+
+}  // namespace porter
