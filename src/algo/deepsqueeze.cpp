@@ -17,6 +17,7 @@
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {

@@ -163,7 +163,7 @@ void BasicGossip<Real>::mend_gaps() {
   if (repaired.empty() || !stores_gaps_) return;
   std::size_t mended = 0;
   for (const auto agent : hosted_) {
-    const auto hears = [&](const MixingWeight& w) { return repaired_.contains(w.node); };
+    const auto hears = [&](const MixingWeight& w) { return repaired.contains(w.node); };
     if (std::ranges::none_of(incoming_[agent], hears)) continue;
     for (auto& line : lines_)
       for (std::size_t j = 0; j < line.Q.dim(); ++j) {

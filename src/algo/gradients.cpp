@@ -60,11 +60,14 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
 
 void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<const double> x,
                                    std::uint32_t round, std::span<double> g) {
+  scales_[agent] = 1;
+  if (options_.journal && options_.journal->recall(agent, round, g)) return;
   scales_[agent] = clipped_mean(desk, agent, x, round, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
   options_.secure->release(g, secret_noise_[agent]);
+  if (options_.journal) options_.journal->record(agent, round, g);
 }
 
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
@@ -132,13 +135,12 @@ double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<
   // The mean of one sample is the sample: the model then knows its norm without another pass.
   const bool single = options_.sampler.batch() == 1 && desk.batch.size() == 1;
   const bool by_sample = clips && (options_.clip_target == ClipTarget::sample || single);
-  const double sum_scale =
-      problem_.model.gradient_sum(x,
-                                  {.data = problem_.train,
-                                   .first_row = agent * problem_.samples_per_agent(),
-                                   .rows = desk.batch,
-                                   .factor = by_sample ? &factor_ : nullptr},
-                                  g, desk.workspace);
+  const double sum_scale = problem_.model.gradient_sum(x,
+                                                       {.data = problem_.train,
+                                                        .first_row = problem_.first_row(agent),
+                                                        .rows = desk.batch,
+                                                        .factor = by_sample ? &factor_ : nullptr},
+                                                       g, desk.workspace);
   if (!clips || by_sample) return sum_scale * mean;
   const double factor = factor_(std::sqrt(squared_norm(g)) * sum_scale * mean);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN

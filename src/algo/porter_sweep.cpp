@@ -24,6 +24,7 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {

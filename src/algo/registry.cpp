@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "porter/algo/algorithm.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

@@ -29,14 +29,6 @@ bool can_be_unbiased(const std::string& compressor) {
   }
 }
 
-// Keys of the contract whose only value here is the default.
-void read_fixed(TomlSection& section, std::string_view key, const std::string& only) {
-  std::string value = only;
-  section.read(key, value);
-  section.check(value == only, key, "this version supports only \"", only, "\", found \"", value,
-                "\"");
-}
-
 void read_choice(TomlSection& section, std::string_view key, std::string& value,
                  const std::vector<std::string>& choices) {
   section.read(key, value);
@@ -255,7 +247,10 @@ void read_run(const toml::table& root, const std::string& source, Config& config
       " keeps its state in double; float is for porter-dp, porter-gc and beer");
   section.check(config.run.precision == "double" || config.algorithm.momentum == 1, "precision",
                 "algorithm.momentum other than 1 needs \"double\"");
-  read_fixed(section, "engine", "simulate");
+  read_choice(section, "engine", config.run.engine, {"simulate", "mpi", "grpc"});
+  section.check(config.run.engine == "simulate" || find_algorithm(config.algorithm.name).gossips(),
+                "engine", "agents in several processes talk to neighbours, and those of ",
+                config.algorithm.name, " do not; it runs with \"simulate\" only");
   std::string checkpoint = "off";
   section.read("checkpoint", checkpoint);
   if (checkpoint != "off") {

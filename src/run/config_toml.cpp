@@ -90,7 +90,7 @@ std::string to_toml(const Config& config) {
   out << "[run]\nseed = " << config.run.seed << "\nthreads = " << config.run.threads
       << "\nevaluate = " << quoted(to_string(config.run.evaluate))
       << "\nprecision = " << quoted(config.run.precision)
-      << "\nengine = \"simulate\"\ncheckpoint = ";
+      << "\nengine = " << quoted(config.run.engine) << "\ncheckpoint = ";
   if (config.run.checkpoint_every == 0)
     out << "\"off\"\n";
   else

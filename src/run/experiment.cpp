@@ -48,15 +48,31 @@ Experiment::Experiment(const Config& config, RunData data, std::shared_ptr<Accou
   use_data();
   build_network();
   build_compressor();
-  build_algorithm(std::move(cache));
+  build_algorithm(std::move(cache), nullptr);
 }
+
+// Several processes may share a machine, so each uses one thread unless the config says more.
+Experiment::Experiment(const Config& config, RunData data, const Engine& engine,
+                       ReleaseJournal* journal)
+    : config_(config),
+      engine_(engine),
+      pool_(std::max<std::size_t>(1, config.run.threads)),
+      data_(std::move(data)) {
+  use_data();
+  build_network();
+  build_compressor();
+  join();
+  build_algorithm(std::make_shared<AccountantCache>(), journal);
+}
+
+Experiment::~Experiment() = default;
 
 void Experiment::use_data() {
   const auto& train = *data_.train;
   const bool pooled =
       find_algorithm(config_.algorithm.name).meeting == AlgorithmInfo::Meeting::pooled;
   const std::size_t agents = pooled ? 1 : config_.network.agents;
-  const std::size_t m = train.rows() / agents;
+  const std::size_t m = data_.holder ? train.rows() : train.rows() / agents;
   model_ = make_model(config_.model, train.features, train.classes.size());
 
   require(config_.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
@@ -114,9 +130,9 @@ void Experiment::build_compressor() {
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
-void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
+void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, ReleaseJournal* journal) {
   const auto& algorithm = config_.algorithm;
-  const Problem problem{*model_, *data_.train, facts_.agents};
+  const auto problem = this->problem();
   const bool poisson = config_.privacy && config_.privacy->sampler == "poisson";
   const BatchSampler sampler(poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent,
                              facts_.batch);
@@ -149,7 +165,9 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache) {
                                .noise_stddev = facts_.sigma,
                                .momentum = algorithm.name == "ddp-srm" ? 1.0 : algorithm.momentum,
                                .seed = config_.run.seed,
-                               .secure = privacy_->secure()}});
+                               .secure = privacy_->secure(),
+                               .journal = journal},
+                 .exchange = exchange_.get()});
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
@@ -183,9 +201,10 @@ void Experiment::step() {
   algorithm_->step(round_ + 1);
   ++round_;
   if (round_ == facts_.output_round) {
+    gather();
     const auto& X = algorithm_->iterates();
     const auto row = X.row(X.agents() == 1 ? 0 : facts_.output_agent);
-    x_out_.assign(row.begin(), row.end());
+    if (knows(facts_.output_agent)) x_out_.assign(row.begin(), row.end());
   }
   training_seconds_ += seconds_since(start);
 }
@@ -228,7 +247,10 @@ MetricsRow Experiment::measure() const {
 
 MetricsRow Experiment::evaluate() {
   const auto start = Clock::now();
-  const MetricsRow row = measure();
+  gather();
+  MetricsRow row;
+  if (is_root()) row = measure();
+  share(row);
   utility_sum_ = utility_sum(row.grad_norm_sq);
   previous_ = row;
   if (!best_ || row.loss < best_->loss) {

@@ -9,7 +9,6 @@
 #include "porter/core/error.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
-#include "porter/privacy/clip.hpp"
 #include "summary.hpp"
 
 namespace porter {
@@ -18,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfigFile = "config.toml";
-
-// The same for every way to carry out the same run.
-std::string run_id(Config config) {
-  config.run.threads = 0;
-  config.run.checkpoint_every = 0;
-  return sha256_hex(to_toml(config)).substr(0, 32);
-}
 
 }  // namespace
 
@@ -57,7 +49,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
                graph_svg(experiment.network().graph, experiment.network().mixing));
   write_file(path_ / "metrics.csv", metrics_header());
   open_metrics();
-  open_ledgers(experiment, 0);
+  ledgers_.open(path_, experiment, started(), 0);
 }
 
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
@@ -65,43 +57,19 @@ bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 void RunFolder::restore(Experiment& experiment) {
   if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
   // A checkpoint is written when all ledgers count the same, so none may hold fewer.
-  open_ledgers(experiment, experiment.releases());
-  for (const auto& ledger : ledgers_) experiment.raise_releases(ledger.view().charges);
+  ledgers_.open(path_, experiment, started(), experiment.releases());
+  experiment.raise_releases(ledgers_.charges());
   keep_metrics(experiment.evaluations_done());
   open_metrics();
 }
 
-// The ledgers stand beside the checkpoint, not in it: restoring an older one never lowers epsilon.
-// A run without a row of metrics has released nothing, so its ledgers may be new; later a missing
-// one is refused.
-void RunFolder::open_ledgers(const Experiment& experiment, std::uint64_t at_least) {
-  if (!experiment.privacy().secure()) return;
+bool RunFolder::started() const {
   const auto metrics = path_ / "metrics.csv";
-  const bool started = fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
-  const auto& config = experiment.config();
-  make_folder(path_ / "ledger");
-  for (std::uint32_t agent = 0; agent < experiment.facts().agents; ++agent) {
-    const auto file = path_ / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
-    const LedgerHeader header{.run_id = run_id(config),
-                              .agent = agent,
-                              .sampler = config.privacy->sampler,
-                              .adjacency = config.privacy->adjacency,
-                              .records = experiment.facts().samples_per_agent,
-                              .batch = experiment.facts().batch,
-                              .noise_stddev = experiment.facts().sigma,
-                              .clip = parse_clip(config.algorithm.clip).tau,
-                              .delta = config.privacy->delta,
-                              .epsilon = config.privacy->epsilon};
-    ledgers_.push_back(started || fs::exists(file) ? Ledger::resume(file, header, at_least)
-                                                   : Ledger::create(file, header));
-  }
+  return fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
 }
 
 void RunFolder::charge(const Experiment& experiment, std::uint32_t round) {
-  // A crash between two ledgers leaves one behind: it catches up, so that all count the same.
-  const auto target = experiment.releases() + 1;
-  for (auto& ledger : ledgers_)
-    while (ledger.view().charges < target) ledger.charge(round);
+  ledgers_.charge(experiment, round);
 }
 
 void RunFolder::open_metrics() {

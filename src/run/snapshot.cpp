@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/run/experiment.hpp"
 
 namespace porter {
@@ -25,15 +24,25 @@ NpyArray pack(const std::optional<MetricsRow>& row) {
   return pack(values);
 }
 
+template <class Real>
+NpyArray pack(const BasicRows<Real>& rows, std::span<const std::uint32_t> agents) {
+  NpyArray array{{agents.size(), rows.dim()}, {}};
+  array.values.reserve(agents.size() * rows.dim());
+  for (const auto agent : agents)
+    array.values.insert(array.values.end(), rows.row(agent).begin(), rows.row(agent).end());
+  return array;
+}
+
 // A float was widened without loss, so it comes back as it was.
 template <class Real>
 void unpack(const NpyArray& array, const std::string& name, const std::string& source,
-            BasicRows<Real>& rows) {
-  const std::vector<std::size_t> shape = {rows.agents(), rows.dim()};
+            std::span<const std::uint32_t> agents, BasicRows<Real>& rows) {
+  const std::vector<std::size_t> shape = {agents.size(), rows.dim()};
   require(array.shape == shape, ErrorKind::io, source, ": the array ", name, " must be ", shape[0],
           " x ", shape[1], "; this is the checkpoint of another run");
-  for (std::size_t i = 0; i < rows.agents(); ++i)
-    scaled_copy(1.0, std::span(array.values).subspan(i * rows.dim(), rows.dim()), rows.row(i));
+  auto value = array.values.begin();
+  for (const auto agent : agents)
+    for (auto& entry : rows.row(agent)) entry = static_cast<Real>(*value++);
 }
 
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
@@ -49,14 +58,12 @@ std::optional<MetricsRow> unpack_row(const NpyArray& array) {
 }  // namespace
 
 Npz Experiment::snapshot() {
+  gather();
   Npz arrays;
+  const auto agents = kept_agents();
   for (const auto& [name, matrix] : algorithm_->state())
-    std::visit(
-        [&](const auto* rows) {
-          arrays["state_" + name] = {{rows->agents(), rows->dim()}, rows->flat()};
-        },
-        matrix);
-  const auto& traffic = algorithm_->traffic();
+    std::visit([&](const auto* rows) { arrays["state_" + name] = pack(*rows, agents); }, matrix);
+  const auto traffic = this->traffic();
   arrays["counters"] = pack(
       std::vector<double>{static_cast<double>(round_), training_seconds_, evaluation_seconds_,
                           utility_sum_, static_cast<double>(traffic.message_bytes),
@@ -73,16 +80,18 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
           config_.algorithm.rounds);
+  const auto agents = kept_agents();
   for (const auto& [name, matrix] : algorithm_->state()) {
     const auto& array = member(snapshot, "state_" + name, source);
-    std::visit([&](auto* rows) { unpack(array, "state_" + name, source, *rows); }, matrix);
+    std::visit([&](auto* rows) { unpack(array, "state_" + name, source, agents, *rows); }, matrix);
   }
   round_ = static_cast<std::uint32_t>(counters[0]);
   training_seconds_ = counters[1];
   evaluation_seconds_ = counters[2];
   utility_sum_ = counters[3];
-  algorithm_->traffic() = {.message_bytes = static_cast<std::uint64_t>(counters[4]),
-                           .link_bytes = static_cast<std::uint64_t>(counters[5])};
+  if (is_root() || !meets())  // the processes' counts are summed up
+    algorithm_->traffic() = {.message_bytes = static_cast<std::uint64_t>(counters[4]),
+                             .link_bytes = static_cast<std::uint64_t>(counters[5])};
   raise_releases(static_cast<std::uint64_t>(counters[6]));
   x_best_ = member(snapshot, "x_best", source).values;
   x_out_ = member(snapshot, "x_out", source).values;

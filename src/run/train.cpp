@@ -26,8 +26,9 @@ TrainStatus train(Experiment& experiment, const TrainHooks& hooks) {
     try {
       experiment.step();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::numeric) return TrainStatus::diverged;
-      throw;
+      // Of several processes the others do not know, so this one gives up.
+      if (error.kind() != ErrorKind::numeric || experiment.exchange() != nullptr) throw;
+      return TrainStatus::diverged;
     }
     if (!evaluate_if_due(experiment, hooks)) return TrainStatus::diverged;
     hooks.after_round(experiment);

@@ -28,6 +28,9 @@ int run(const Options& options) {
   require(!options.resume || !options.out.empty(), ErrorKind::usage,
           "--resume needs --out with the folder of the run");
   const auto config = load_config(options.config, options.overrides);
+  require(config.run.engine != "grpc", ErrorKind::usage,
+          "run.engine: networked agents are started by porter agent, each with its own data, or "
+          "all on this machine by porter cluster");
   if (options.dry_run) {
     const Experiment experiment(config);
     print_facts(experiment);
@@ -41,7 +44,9 @@ int run(const Options& options) {
                                         : ExistingRun::refuse;
   const auto out = options.out.empty() ? fresh_folder(config.algorithm.name)
                                        : std::filesystem::path(options.out);
-  return run_one(config, out, existing) == TrainStatus::interrupted ? 1 : 0;
+  const auto status = config.run.engine == "mpi" ? run_on_ranks(config, out, existing)
+                                                 : run_one(config, out, existing);
+  return status == TrainStatus::interrupted ? 1 : 0;
 }
 
 }  // namespace
@@ -63,7 +68,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->footer(
       "The folder gets config.toml (resolved), metrics.csv, summary.json, privacy.json, graph.svg, "
       "model.npz\n"
-      "and checkpoint/. Ctrl-C writes a checkpoint. docs/architecture.md explains the config.");
+      "and checkpoint/. Ctrl-C writes a checkpoint. docs/architecture.md explains the config.\n"
+      "On a cluster: mpirun -n RANKS porter run CONFIG --set run.engine=mpi --out DIR, with up to\n"
+      "one rank per agent; the results have the same bits.");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

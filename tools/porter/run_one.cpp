@@ -68,6 +68,28 @@ void print_facts(const Experiment& experiment) {
   std::fflush(stdout);
 }
 
+void print_outcome(const Experiment& experiment, TrainStatus status,
+                   const std::optional<MetricsRow>& last, const std::filesystem::path& out) {
+  const auto folder_name = out.string();
+  const auto rounds = experiment.config().algorithm.rounds;
+  if (status == TrainStatus::diverged)
+    fail(ErrorKind::numeric, "diverged after round ", experiment.round(),
+         ": the loss or a message is no longer finite; the metrics so far are in ", folder_name,
+         "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
+  if (last) print_result(experiment, *last);
+  if (status == TrainStatus::interrupted)
+    fmt::print(
+        "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
+        "--resume\n",
+        experiment.round(), rounds, command_name(), folder_name, folder_name);
+  else if (status == TrainStatus::budget_spent)
+    fmt::print(
+        "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
+        experiment.releases(), experiment.round(), rounds, folder_name);
+  else
+    fmt::print("results in {}\n", folder_name);
+}
+
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing) {
   if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == "finished") {
     fmt::print("{} is finished already; nothing to resume\n", out.string());
@@ -91,24 +113,7 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
                            },
                        .stop_requested = interrupted});
   progress.close();
-
-  const auto folder_name = out.string();
-  if (status == TrainStatus::diverged)
-    fail(ErrorKind::numeric, "diverged after round ", experiment.round(),
-         ": the loss or a message is no longer finite; the metrics so far are in ", folder_name,
-         "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
-  if (last) print_result(experiment, *last);
-  if (status == TrainStatus::interrupted)
-    fmt::print(
-        "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
-        "--resume\n",
-        experiment.round(), config.algorithm.rounds, command_name(), folder_name, folder_name);
-  else if (status == TrainStatus::budget_spent)
-    fmt::print(
-        "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
-        experiment.releases(), experiment.round(), config.algorithm.rounds, folder_name);
-  else
-    fmt::print("results in {}\n", folder_name);
+  print_outcome(experiment, status, last, out);
   return status;
 }
 

@@ -19,8 +19,16 @@ std::string command_name();
 /// Prints what a config turned out to be: data, network, noise, notes.
 void print_facts(const Experiment& experiment);
 
+/// Says how a run ended and where its results are. Error{numeric} if it diverged.
+void print_outcome(const Experiment& experiment, TrainStatus status,
+                   const std::optional<MetricsRow>& last, const std::filesystem::path& out);
+
 /// Trains in the folder with a progress display, then says how it ended. Error{numeric} if it
 /// diverged.
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing);
+
+/// The same as one rank of an MPI job; rank 0 shows how it goes.
+TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
+                         ExistingRun existing);
 
 }  // namespace porter::cli

@@ -9,12 +9,13 @@
 
 #include "porter/algo/gradients.hpp"
 #include "porter/algo/problem.hpp"
-#include "porter/comm/exchange.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
 
 namespace porter {
+
+class Exchange;
 
 /// Bytes since the start, over all agents.
 struct Traffic {

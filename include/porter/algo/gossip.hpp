@@ -11,6 +11,7 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/comm/replica_digest.hpp"
 #include "porter/core/lender.hpp"
 

@@ -30,6 +30,18 @@ struct NamedRows {
   std::variant<Rows*, BasicRows<float>*> rows;
 };
 
+/// Remembers what was released. A round that is done again after a restart must release the same
+/// bits: fresh noise on the same gradient would be a second release, and neighbours may hold the
+/// first one already.
+class ReleaseJournal {
+ public:
+  virtual ~ReleaseJournal() = default;
+  /// Whether the round was released before; `g` is then what was.
+  virtual bool recall(std::size_t agent, std::uint32_t round, std::span<double> g) = 0;
+  /// Before anything that depends on `g` may leave.
+  virtual void record(std::size_t agent, std::uint32_t round, std::span<const double> g) = 0;
+};
+
 struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
@@ -42,6 +54,7 @@ struct GradientOptions {
   /// Present: batches and noise come from secret streams, and the noise is added on its grid.
   /// Absent: both are simulated from the seed.
   std::optional<SecureNoise> secure = std::nullopt;
+  ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
 };
 
 /// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "porter/data/dataset.hpp"
 #include "porter/graph/graph.hpp"
 #include "porter/graph/mixing.hpp"
@@ -14,10 +16,14 @@ struct Problem {
   const Model& model;
   const Dataset& train;
   std::size_t agents;
+  std::optional<std::uint32_t> holder = std::nullopt;  ///< the only agent whose rows these are
 
-  std::size_t samples_per_agent() const { return train.rows() / agents; }
+  std::size_t samples_per_agent() const { return holder ? train.rows() : train.rows() / agents; }
+  std::size_t first_row(std::size_t agent) const {
+    return holder ? 0 : agent * samples_per_agent();
+  }
   Sample sample(std::size_t agent, std::size_t index) const {
-    return train[agent * samples_per_agent() + index];
+    return train[first_row(agent) + index];
   }
 };
 

@@ -47,11 +47,11 @@ class Exchange {
   const std::vector<std::uint32_t>& sources() const { return hosting_.sources(process_); }
 
   struct Outgoing {
-    std::span<const std::span<const std::byte>> vectors;  ///< of the update
-    std::uint64_t digest = 0;           ///< of the sender's Q with this update in it
-    std::vector<std::uint32_t> wanted;  ///< agents whose Q is asked for
+    std::span<const std::span<const std::byte>> vectors = {};  ///< of the update
+    std::uint64_t digest = 0;                ///< of the sender's Q with this update in it
+    std::vector<std::uint32_t> wanted = {};  ///< agents whose Q is asked for
     /// All of Q, a vector each as doubles; empty: nobody asked.
-    std::span<const std::span<const double>> dense;
+    std::span<const std::span<const double>> dense = {};
   };
   void post(std::uint32_t step, std::uint32_t agent, const Outgoing& message);
 

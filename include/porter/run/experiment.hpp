@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "porter/algo/algorithm.hpp"
+#include "porter/comm/exchange.hpp"
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
+#include "porter/run/engine.hpp"
 #include "porter/run/evaluator.hpp"
 #include "porter/run/run_data.hpp"
 #include "porter/run/run_privacy.hpp"
@@ -32,7 +34,9 @@ struct RunFacts {
 };
 
 /// One training run: everything that a config names, and the state after some rounds. Not copyable:
-/// its parts refer to each other.
+/// its parts refer to each other. With an engine this is one process's part of the run; what is
+/// marked as collective is then done by all of them in the same order, and its results are those of
+/// the whole run in process 0.
 class Experiment {
  public:
   /// Loads the data, builds graph, model and algorithm. Error{usage} names the config key that does
@@ -40,6 +44,10 @@ class Experiment {
   explicit Experiment(const Config& config);
   /// The same with data and a cache that other experiments may share.
   Experiment(const Config& config, RunData data, std::shared_ptr<AccountantCache> cache);
+  /// One process of a run, with the journal that its secret noise needs where it may restart.
+  Experiment(const Config& config, RunData data, const Engine& engine,
+             ReleaseJournal* journal = nullptr);
+  ~Experiment();
   Experiment(const Experiment&) = delete;
   Experiment& operator=(const Experiment&) = delete;
 
@@ -49,7 +57,7 @@ class Experiment {
   const Algorithm& algorithm() const { return *algorithm_; }
   const RunPrivacy& privacy() const { return *privacy_; }
   /// Views of what is trained, and of what travels.
-  Problem problem() const { return {*model_, *data_.train, facts_.agents}; }
+  Problem problem() const { return {*model_, *data_.train, facts_.agents, data_.holder}; }
   const Compressor& compressor() const { return *compressor_; }
 
   std::uint32_t round() const { return round_; }
@@ -62,11 +70,18 @@ class Experiment {
   /// Whether the budget allows one more round.
   bool may_release() const { return releases_ < privacy_->most_releases(); }
 
+  /// The agents that are computed here, ascending.
+  std::vector<std::uint32_t> hosted() const;
+  /// Null in simulation.
+  Exchange* exchange() { return exchange_.get(); }
+  Transport* transport() { return transport_.get(); }
+  bool is_root() const { return !engine_ || engine_->process == 0; }
+
   /// One more round. Error{numeric} if a message is no longer finite.
   void step();
   /// Whether the schedule asks for metrics of this round and they have not been computed yet.
   bool evaluation_due() const;
-  /// The metrics now; also remembers the best average so far. Once per round, in order.
+  /// The metrics now; also remembers the best average so far. Once per round, in order. Collective.
   MetricsRow evaluate();
   /// The metrics now, remembering nothing: the run goes on as if nobody had looked.
   MetricsRow measure() const;
@@ -75,14 +90,16 @@ class Experiment {
   /// not come yet.
   void with_model(const std::function<void(const NpzParts&)>& use) const;
 
-  /// All that a later restore needs to continue bit for bit.
+  /// All that a later restore needs to continue bit for bit. Collective; where processes cannot
+  /// meet, it is what this one needs.
   Npz snapshot();
   /// Error{io} if the snapshot does not fit this experiment.
   void restore(const Npz& snapshot, const std::string& source);
 
   double training_seconds() const { return training_seconds_; }
   double evaluation_seconds() const { return evaluation_seconds_; }
-  Traffic traffic() const { return algorithm_->traffic(); }
+  /// Of the whole run as of the last collective call, where processes can meet.
+  Traffic traffic() const { return meets() ? gathered_traffic_ : algorithm_->traffic(); }
   const std::optional<MetricsRow>& best() const { return best_; }
   /// How many of the scheduled evaluations lie behind.
   std::size_t evaluations_done() const;
@@ -91,21 +108,33 @@ class Experiment {
   void use_data();
   void build_network();
   void build_compressor();
-  void build_algorithm(std::shared_ptr<AccountantCache> cache);
+  void build_algorithm(std::shared_ptr<AccountantCache> cache, ReleaseJournal* journal);
+  void join();
+  // What is about other processes: experiment_engine.cpp.
+  bool meets() const { return engine_ && engine_->session; }
+  void gather();
+  bool knows(std::uint32_t agent) const;  // its rows, after a gather
+  void share(MetricsRow& row);
+  std::vector<std::uint32_t> kept_agents() const;
   std::vector<double> starting_point() const;
   double utility_sum(double grad_norm_sq) const;
 
   Config config_;
   RunFacts facts_;
+  std::optional<Engine> engine_;
   ThreadPool pool_, one_thread_{1};
   RunData data_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<const Network> network_;
   std::unique_ptr<const Compressor> compressor_;
   std::unique_ptr<const RunPrivacy> privacy_;
+  std::unique_ptr<const Hosting> hosting_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;
 
+  Traffic gathered_traffic_;
   std::uint32_t round_ = 0;
   std::uint64_t releases_ = 0;
   double training_seconds_ = 0, evaluation_seconds_ = 0;
@@ -113,6 +142,9 @@ class Experiment {
   std::optional<MetricsRow> previous_, best_;
   std::vector<double> x_best_, x_out_;
 };
+
+/// A name for a config, the same for every way to carry out the same run: 32 hexadecimal digits.
+std::string run_id(Config config);
 
 /// What the caller of train may watch and ask.
 struct TrainHooks {

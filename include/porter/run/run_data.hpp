@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "porter/run/config.hpp"
@@ -15,6 +16,8 @@ struct RunData {
   std::shared_ptr<const Dataset> train;  ///< the rows of agent 0, then those of agent 1, ...
   std::shared_ptr<const Dataset> test;   ///< null where there is none
   std::string source;                    ///< what it is and where it came from
+  /// Present: the training rows are those of this agent only.
+  std::optional<std::uint32_t> holder = std::nullopt;
 };
 
 /// Loads what the config names and deals it out to its agents.

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "porter/privacy/ledger.hpp"
 #include "porter/run/experiment.hpp"
+#include "porter/run/ledgers.hpp"
 
 namespace porter {
 
@@ -37,19 +37,20 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   bool has_checkpoint() const;
+  /// Whether anything may have been released: there is a row of metrics.
+  bool started() const;
+  std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
   /// The status in summary.json, empty if there is none.
   static std::string recorded_status(const std::filesystem::path& path);
 
  private:
   void open_metrics();
-  void open_ledgers(const Experiment& experiment, std::uint64_t at_least);
   void keep_metrics(std::size_t rows);
-  std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
 
   std::filesystem::path path_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> metrics_{nullptr, std::fclose};
   std::optional<MetricsRow> last_;
-  std::vector<Ledger> ledgers_;  // one per agent where the noise is secret
+  Ledgers ledgers_;
 };
 
 /// Runs the experiment in its folder: metrics, periodic checkpoints, a checkpoint on interruption,

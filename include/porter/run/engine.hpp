@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "porter/algo/problem.hpp"
+#include "porter/comm/hosting.hpp"
+#include "porter/comm/mpi.hpp"
+#include "porter/comm/transport.hpp"
+
+namespace porter {
+
+/// What a transport is made for.
+struct RunShape {
+  const Hosting& hosting;
+  const Network& network;
+  std::size_t dim, max_message;
+};
+
+/// How a process takes part in a run that is spread over several. Agents are hosted in blocks of
+/// consecutive numbers.
+struct Engine {
+  std::uint32_t process = 0;
+  std::size_t processes = 1;
+  /// Called once, when it is known who talks to whom.
+  std::function<std::unique_ptr<Transport>(const RunShape&)> connect;
+  /// Where the processes can also meet outside the transport: process 0 then gets the rows of all
+  /// agents for metrics and checkpoints. Outlives the experiment.
+  MpiSession* session = nullptr;
+  /// Told what went wrong and was repaired, one line each.
+  std::function<void(const std::string&)> report = [](const std::string&) {};
+};
+
+/// The ranks of a job are the processes.
+Engine mpi_engine(MpiSession& session, std::function<void(const std::string&)> report);
+
+}  // namespace porter

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "porter/privacy/ledger.hpp"
+#include "porter/run/experiment.hpp"
+
+namespace porter {
+
+/// The ledgers of the agents that a process computes, in FOLDER/ledger. Where the noise is not
+/// secret there are none, and nothing is charged.
+class Ledgers {
+ public:
+  /// Opens those of the experiment's hosted agents. They stand beside the checkpoint, not in it:
+  /// restoring an older one never lowers epsilon. `started`: the run has released something, so a
+  /// missing ledger is refused, and so is one with fewer than `at_least` charges.
+  void open(const std::filesystem::path& folder, const Experiment& experiment, bool started,
+            std::uint64_t at_least);
+  /// One more charge for every agent, on disk when this returns.
+  void charge(const Experiment& experiment, std::uint32_t round);
+  /// Of the agent with the most charges.
+  std::uint64_t charges() const;
+
+ private:
+  std::vector<Ledger> ledgers_;
+};
+
+}  // namespace porter

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/ranks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint32_t kStopPeriod = 16;  // asking everybody costs about as much as a round
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// What rank 0 says.
+std::string from_root(MpiSession& session, const std::string& text) {
+  const auto all = session.all_gather(bytes_of(session.rank() == 0 ? text : std::string()));
+  std::string root(all[0].size(), '\0');
+  std::memcpy(root.data(), all[0].data(), root.size());
+  return root;
+}
+
+std::uint64_t largest(MpiSession& session, std::uint64_t value) {
+  std::uint64_t most = 0;
+  for (const auto& bytes : session.all_gather(std::as_bytes(std::span(&value, 1))))
+    most = std::max(most, ByteReader(bytes).get<std::uint64_t>());
+  return most;
+}
+
+/// The files of a run whose rank 0 has the folder.
+class Files {
+ public:
+  Files(Experiment& experiment, MpiSession& session, const std::filesystem::path& path,
+        ExistingRun existing)
+      : experiment_(experiment), session_(session) {
+    if (is_root()) folder_.emplace(path, experiment, existing);
+    const bool resume = existing == ExistingRun::resume;
+    const bool started = from_root(session, is_root() && folder_->started() ? "yes" : "") == "yes";
+    if (resume) restore();
+    if (!is_root()) ledgers_.open(path, experiment, started, experiment.releases());
+    experiment.raise_releases(largest(session, ledgers_.charges()));
+    experiment.raise_releases(largest(session, experiment.releases()));
+  }
+
+  void charge(std::uint32_t round) {
+    if (is_root())
+      folder_->charge(experiment_, round);
+    else
+      ledgers_.charge(experiment_, round);
+  }
+  void append(const MetricsRow& row) {
+    if (is_root()) folder_->append(row);
+  }
+  void write_checkpoint() {
+    if (is_root())
+      folder_->write_checkpoint(experiment_);
+    else
+      experiment_.snapshot();  // gives its rows to rank 0
+  }
+  void finish(TrainStatus status) {
+    if (is_root()) folder_->finish(experiment_, status);
+  }
+
+ private:
+  bool is_root() const { return session_.rank() == 0; }
+
+  // Rank 0 reads the checkpoint, and the others get its bytes.
+  void restore() {
+    std::string bytes;
+    if (is_root() && folder_->has_checkpoint()) bytes = read_raw_file(folder_->checkpoint_file());
+    bytes = from_root(session_, bytes);
+    if (is_root())
+      folder_->restore(experiment_);
+    else if (!bytes.empty())
+      experiment_.restore(decode_npz(bytes, "the checkpoint of rank 0"),
+                          "the checkpoint of rank 0");
+  }
+
+  Experiment& experiment_;
+  MpiSession& session_;
+  std::optional<RunFolder> folder_;  // in rank 0
+  Ledgers ledgers_;                  // in the others
+};
+
+}  // namespace
+
+TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
+                           const std::filesystem::path& folder, ExistingRun existing,
+                           const TrainHooks& hooks) {
+  Files files(experiment, session, folder, existing);
+  const auto period = experiment.config().run.checkpoint_every;
+  TrainHooks inner = hooks;
+  inner.before_round = [&](std::uint32_t round) {
+    files.charge(round);
+    hooks.before_round(round);
+  };
+  inner.after_evaluation = [&](const MetricsRow& row) {
+    files.append(row);
+    hooks.after_evaluation(row);
+  };
+  inner.after_round = [&](const Experiment& now) {
+    if (period > 0 && now.round() % period == 0 && !now.finished()) files.write_checkpoint();
+    hooks.after_round(now);
+  };
+  inner.stop_requested = [&] {
+    return experiment.round() % kStopPeriod == 0 && largest(session, hooks.stop_requested()) > 0;
+  };
+  const auto status = train(experiment, inner);
+  if (status == TrainStatus::interrupted) files.write_checkpoint();
+  files.finish(status);
+  experiment.transport()->finish();
+  return status;
+}
+
+}  // namespace porter

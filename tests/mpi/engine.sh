@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# engine.sh same|killed|secret PORTER MPIRUN...: porter run on the ranks of a job.
+set -eu
+case=$1 porter=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+cat > c.toml <<'END'
+[data]
+name = "synthetic"
+[network]
+agents = 5
+graph = "erdos-renyi:0.6"
+mixing = "metropolis"
+[algorithm]
+rounds = 60
+batch = 4
+step = 0.1
+compressor = "random_k:0.1"
+[run]
+evaluate = "log:5"
+END
+
+same() {
+  cmp "$1/model.npz" "$2/model.npz"
+  # The last column is the time.
+  sed 's/,[^,]*$//' "$1/metrics.csv" > a.csv
+  sed 's/,[^,]*$//' "$2/metrics.csv" > b.csv
+  cmp a.csv b.csv
+}
+
+case $case in
+same)
+  for algorithm in porter-dp porter-sweep choco-sgd; do
+    "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=1 --out $algorithm.1 > log
+    "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=2 --out $algorithm.2 > log
+    same $algorithm.1 $algorithm.2
+    for ranks in 1 2 5; do
+      "$@" -n $ranks "$porter" run c.toml --set algorithm.name=$algorithm --set run.engine=mpi \
+        --out $algorithm.mpi$ranks > log 2>&1 || { cat log; exit 1; }
+      same $algorithm.1 $algorithm.mpi$ranks
+    done
+  done
+  ;;
+killed)
+  # The job is killed after its first checkpoint and continued with another number of ranks.
+  long="--set algorithm.rounds=3000"
+  "$porter" run c.toml $long --out clean > log
+  "$@" -n 5 "$porter" run c.toml $long --set run.engine=mpi --set run.checkpoint=every:200 --out run \
+    > log 2>&1 &
+  job=$!
+  while [ ! -e run/checkpoint/checkpoint.npz ]; do sleep 0.02; done
+  kill -9 $job
+  wait $job || true
+  if [ -e run/model.npz ]; then echo "too late: the run was finished" >&2; exit 1; fi
+  while ! "$@" -n 2 "$porter" run run/config.toml --resume --out run > log 2>&1; do
+    cat log
+    exit 1
+  done
+  grep -q "resuming\|ranks" log
+  same clean run
+  ;;
+secret)
+  "$@" -n 2 "$porter" run c.toml --set run.engine=mpi --set privacy.noise=secure \
+    --set privacy.delta=1e-5 --out run > log 2>&1 || { cat log; exit 1; }
+  for agent in 0 1 2 3 4; do
+    "$porter" privacy ledger run/ledger/agent-$agent.ledger --json > ledger.json
+    grep -q '"charges": 60' ledger.json || { cat ledger.json; exit 1; }
+  done
+  ;;
+esac

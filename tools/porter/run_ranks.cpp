@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "porter/comm/mpi.hpp"
+#include "porter/core/error.hpp"
+#include "porter/run/ranks.hpp"
+#include "progress.hpp"
+#include "run_one.hpp"
+
+namespace porter::cli {
+namespace {
+
+void say(std::uint32_t rank, const std::string& text) {
+  fmt::print(stderr, "porter: rank {}: {}\n", rank, text);
+}
+
+// The folder that rank 0 names, which may hold the time.
+std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& out) {
+  const auto all = session.all_gather(std::as_bytes(std::span(out.native())));
+  return std::string(reinterpret_cast<const char*>(all[0].data()), all[0].size());
+}
+
+// Whether rank 0 finds that there is nothing left to do.
+bool already_finished(MpiSession& session, const std::filesystem::path& out) {
+  const bool finished = session.rank() == 0 && RunFolder::recorded_status(out) == "finished";
+  return session.all_gather(std::as_bytes(std::span(&finished, 1)))[0][0] != std::byte{0};
+}
+
+TrainStatus train_and_show(Experiment& experiment, MpiSession& session,
+                           const std::filesystem::path& out, ExistingRun existing) {
+  Progress progress(experiment, experiment.config().algorithm.name);
+  std::optional<MetricsRow> last;
+  const bool root = experiment.is_root();
+  if (root) print_facts(experiment);
+  if (root) fmt::print("{} ranks\n", session.size());
+  TrainHooks hooks;
+  hooks.stop_requested = interrupted;
+  if (root) {
+    hooks.after_round = [&](const Experiment&) { progress.after_round(); };
+    hooks.after_evaluation = [&](const MetricsRow& row) {
+      last = row;
+      progress.after_evaluation(row);
+    };
+  }
+  const auto status = train_on_ranks(experiment, session, out, existing, hooks);
+  if (!root) return status;
+  progress.close();
+  print_outcome(experiment, status, last, out);
+  return status;
+}
+
+TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
+                ExistingRun existing) {
+  if (existing == ExistingRun::resume && already_finished(session, out)) {
+    if (session.rank() == 0)
+      fmt::print("{} is finished already; nothing to resume\n", out.string());
+    return TrainStatus::finished;
+  }
+  const auto report = [rank = session.rank()](const std::string& text) { say(rank, text); };
+  Experiment experiment(config, load_run_data(config), mpi_engine(session, report));
+  try {
+    return train_and_show(experiment, session, out, existing);
+  } catch (const std::exception& error) {
+    experiment.transport()->abort(error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
+                         ExistingRun existing) {
+  const auto session = make_mpi_session({.report = [](const std::string& text) { say(0, text); }});
+  try {
+    return run(*session, config, agreed(*session, out), existing);
+  } catch (const Error& error) {
+    fail(error.kind(), "rank ", session->rank(), ": ", error.what());
+  }
+}
+
+}  // namespace porter::cli
