@@ -2,6 +2,7 @@
 #include "porter/comm/exchange.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "porter/core/error.hpp"
 
@@ -80,7 +81,10 @@ void Exchange::post(std::uint32_t step, std::uint32_t agent, const Outgoing& mes
 
 void Exchange::collect(std::uint32_t step, std::size_t vectors,
                        const std::function<void(const Incoming&)>& take) {
-  for (const auto& received : transport_.collect(step)) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto messages = transport_.collect(step);
+  waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  for (const auto& received : messages) {
     const auto message = read(step, vectors, received);
     received_ += received.bytes.size();
     received_overhead_ += received.bytes.size() - total(message.vectors);

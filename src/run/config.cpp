@@ -265,11 +265,13 @@ void read_run(const toml::table& root, const std::string& source, Config& config
 
 void refuse_unknown_sections(const toml::table& root, const std::string& source) {
   const std::set<std::string, std::less<>> known = {
-      "data", "model", "network", "algorithm", "privacy", "run", "sweep"};  // the last: sweep.hpp
+      "data",    "model", "network", "algorithm",
+      "privacy", "run",   "sweep",   "agent"};  // the last two: sweep.hpp, agent.hpp
   for (const auto& [key, node] : root)
     require(known.contains(key.str()), ErrorKind::usage, source, ":", node.source().begin.line,
             ": unknown section or key \"", key.str(),
-            "\"; expected [data], [model], [network], [algorithm], [privacy], [run] or [sweep]");
+            "\"; expected [data], [model], [network], [algorithm], [privacy], [run], [sweep] or "
+            "[agent]");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/experiment.hpp"
 
@@ -42,11 +43,24 @@ Engine mpi_engine(MpiSession& session, std::function<void(const std::string&)> r
           .report = std::move(report)};
 }
 
-std::string run_id(Config config) {
+Config shared_config(Config config) {
   config.run.threads = 0;
   config.run.checkpoint_every = 0;
   config.run.engine = "simulate";
-  return sha256_hex(to_toml(config)).substr(0, 32);
+  auto& data = config.data;
+  for (auto* path : {&data.train, &data.test, &data.train_images, &data.train_labels,
+                     &data.test_images, &data.test_labels})
+    *path = std::filesystem::path(*path).filename().string();
+  for (auto* text : {&config.network.graph, &config.network.mixing, &config.algorithm.start}) {
+    const auto spec = split_spec(*text);
+    if (spec.name == "file" && spec.argument)
+      *text = "file:" + std::filesystem::path(*spec.argument).filename().string();
+  }
+  return config;
+}
+
+std::string run_id(const Config& config) {
+  return sha256_hex(to_toml(shared_config(config))).substr(0, 32);
 }
 
 void Experiment::join() {

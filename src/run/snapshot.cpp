@@ -61,6 +61,8 @@ Npz Experiment::snapshot() {
   gather();
   Npz arrays;
   const auto agents = kept_agents();
+  if (agents.size() != facts_.agents)
+    arrays["agents"] = pack(std::vector<double>(agents.begin(), agents.end()));
   for (const auto& [name, matrix] : algorithm_->state())
     std::visit([&](const auto* rows) { arrays["state_" + name] = pack(*rows, agents); }, matrix);
   const auto traffic = this->traffic();

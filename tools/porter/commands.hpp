@@ -18,5 +18,7 @@ void add_graph_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 void add_privacy_command(CLI::App& app, int& exit_code);
 void add_keys_command(CLI::App& app, int& exit_code);
+void add_agent_command(CLI::App& app, int& exit_code);
+void add_cluster_command(CLI::App& app, int& exit_code);
 
 }  // namespace porter::cli

@@ -50,6 +50,8 @@ int run(int argc, char** argv) {
   porter::cli::add_data_command(app);
   porter::cli::add_privacy_command(app, exit_code);
   porter::cli::add_keys_command(app, exit_code);
+  porter::cli::add_agent_command(app, exit_code);
+  porter::cli::add_cluster_command(app, exit_code);
   refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);

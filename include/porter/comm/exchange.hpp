@@ -76,6 +76,8 @@ class Exchange {
     std::uint64_t posted = 0, received = 0, posted_overhead = 0, received_overhead = 0;
   };
   Bytes bytes() const;
+  /// How long collect has waited for messages, in seconds.
+  double waited() const { return 1e-9 * static_cast<double>(waited_ns_.load()); }
 
   /// Gets every message that is posted: what a process that restarts must be able to send again.
   using Recorder = std::function<void(std::uint32_t step, std::uint32_t agent,
@@ -94,6 +96,7 @@ class Exchange {
   FrameLimits limits_;
   Recorder recorder_;
   std::atomic<std::uint64_t> posted_{0}, posted_overhead_{0}, received_{0}, received_overhead_{0};
+  std::atomic<std::int64_t> waited_ns_{0};
 };
 
 }  // namespace porter

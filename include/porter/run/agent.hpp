@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "porter/comm/grpc.hpp"
+#include "porter/run/experiment.hpp"
+
+namespace porter {
+
+/// What one networked agent is told: the config of the run, the same for all agents, and its own
+/// section [agent].
+struct AgentOptions {
+  Config config;
+  std::string name;
+  std::uint32_t index = 0;  ///< its number, which is its place among the peers
+  std::string listen;
+  std::filesystem::path authority, certificate, key;
+  std::vector<Peer> peers;  ///< one per agent
+  std::string train;        ///< its own data; empty: its part of the config's data
+  std::chrono::milliseconds peer_wait{60'000}, start_wait{600'000}, keepalive{10'000};
+  std::string metrics;  ///< "127.0.0.1:9100"; empty: off
+  bool json_log = false;
+};
+
+/// Reads a config with a section [agent]. Noise is secret unless the config says "simulated", which
+/// is Error{privacy} without `insecure_test_noise`. Errors are as for load_config.
+AgentOptions load_agent_options(const std::filesystem::path& path,
+                                const std::vector<std::string>& overrides,
+                                bool insecure_test_noise);
+
+/// The config of such a file without [agent], which need not be there; for a local cluster.
+Config load_agent_config(const std::filesystem::path& path,
+                         const std::vector<std::string>& overrides, bool insecure_test_noise);
+
+/// What neighbours must agree on: every key of the config that changes results, files by their
+/// names, and what graph, weights and model turned out to be.
+std::map<std::string, std::string> agent_facts(const Config& config, const Network& network,
+                                               std::size_t dim);
+
+/// How an agent stands; nothing in it comes from its data but what was released.
+struct AgentStatus {
+  std::string name, state = "starting";  ///< starting | training | finished | stopped | failed
+  std::uint32_t round = 0, rounds = 0;
+  std::uint32_t checkpoint = 0;  ///< the round of the last one
+  Exchange::Bytes bytes;
+  double wait_seconds = 0;  ///< for messages of neighbours
+  std::optional<double> epsilon;
+  bool secret = false;  ///< whether the noise is
+};
+std::string to_json(const AgentStatus& status);
+/// The text format of Prometheus.
+std::string to_prometheus(const AgentStatus& status);
+
+struct AgentHooks {
+  std::function<std::unique_ptr<NetworkTransport>(const Hosting&, NetworkOptions)> connect;
+  std::function<void(const std::string&)> log = [](const std::string&) {};
+  std::function<void(const AgentStatus&)> after_round = [](const AgentStatus&) {};
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+/// Runs the agent in its folder, which holds config.toml, checkpoint/, ledger/ and at the end
+/// model.npz and privacy.json. A folder that holds a run of the same config is continued: the
+/// neighbours get the bytes that they got before, or would have. interrupted: a stop was requested;
+/// the neighbours wait for the agent's return. What else ends the run early is an Error.
+TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
+                      const AgentHooks& hooks);
+
+/// What the agents of one run, all finished, have in their folders, as the folder of a simulated
+/// run: metrics of the first and the last round, summary, model, statement. Error{io} if a part is
+/// missing.
+void collect_agents(Config config, const std::vector<std::filesystem::path>& agents,
+                    const std::filesystem::path& out);
+
+}  // namespace porter

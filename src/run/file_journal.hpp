@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "porter/algo/gradients.hpp"
+
+namespace porter {
+
+/// What one agent has released since its last checkpoint, in a file. A record is on disk before
+/// record() returns, so what the file does not hold has not left: a record that is cut off at the
+/// end was never sent from. It holds noised gradients only, no secret.
+class FileJournal final : public ReleaseJournal {
+ public:
+  /// Makes an empty one, or reads the one that is there. Error{privacy} if it is damaged before its
+  /// last record.
+  explicit FileJournal(std::filesystem::path path);
+
+  bool recall(std::size_t agent, std::uint32_t round, std::span<double> g) override;
+  void record(std::size_t agent, std::uint32_t round, std::span<const double> g) override;
+
+  bool holds(std::uint32_t round) const { return known_.contains(round); }
+  /// Whether the file was there before.
+  bool existed() const { return existed_; }
+  /// All rounds so far are safe in a checkpoint.
+  void clear();
+
+ private:
+  void read();
+  void open();
+
+  std::filesystem::path path_;
+  bool existed_;
+  std::map<std::uint32_t, std::vector<double>> known_;  // what was read
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+};
+
+}  // namespace porter

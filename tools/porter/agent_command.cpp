@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <optional>
+
+#include "agent_log.hpp"
+#include "commands.hpp"
+#include "metrics_server.hpp"
+#include "porter/core/error.hpp"
+#include "porter/run/agent.hpp"
+#include "run_one.hpp"
+
+namespace porter::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kStatusPeriod{200};
+constexpr std::chrono::seconds kLogPeriod{60};
+
+struct Options {
+  std::string config, out;
+  std::vector<std::string> overrides;
+  bool insecure_test_noise = false;
+};
+
+/// Where the agent stands, for the metrics, for status.json and from time to time for the log.
+class Board {
+ public:
+  Board(std::filesystem::path folder, AgentLog& log) : folder_(std::move(folder)), log_(log) {}
+
+  std::string metrics() {
+    const std::lock_guard lock(mutex_);
+    return to_prometheus(status_);
+  }
+
+  void update(const AgentStatus& status) {
+    const auto now = Clock::now();
+    const bool news = status.state != status_.state;
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = status;
+    }
+    if (news || now - written_ >= kStatusPeriod) {
+      written_ = now;
+      write(to_json(status));
+    }
+    if (news || now - logged_ >= kLogPeriod) {
+      logged_ = now;
+      log_.info(fmt::format("{}: round {} of {}{}", status.state, status.round, status.rounds,
+                            status.epsilon ? fmt::format(", epsilon {:.4g}{}", *status.epsilon,
+                                                         status.secret ? "" : " were it secret")
+                                           : ""));
+    }
+  }
+
+ private:
+  // For whoever looks; it need not survive a crash.
+  void write(const std::string& text) const {
+    const auto file = folder_ / "status.json", temporary = folder_ / "status.json.tmp";
+    std::ofstream(temporary) << text;
+    std::error_code ignored;
+    std::filesystem::rename(temporary, file, ignored);
+  }
+
+  std::filesystem::path folder_;
+  AgentLog& log_;
+  std::mutex mutex_;
+  AgentStatus status_;
+  Clock::time_point written_{}, logged_{};
+};
+
+int run(const Options& given) {
+  const auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
+  const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
+  AgentLog log(out, options.name, options.json_log);
+  Board board(out, log);
+  std::optional<MetricsServer> server;
+  if (!options.metrics.empty()) server.emplace(options.metrics, [&] { return board.metrics(); });
+  catch_interrupts();
+  try {
+    const auto status =
+        run_agent(options, out,
+                  {.connect = make_network_transport,
+                   .log = [&](const std::string& text) { log.info(text); },
+                   .after_round = [&](const AgentStatus& now) { board.update(now); },
+                   .stop_requested = interrupted});
+    if (status == TrainStatus::interrupted)
+      log.info("stopped; the neighbours wait for this agent, start it again to go on");
+    else
+      log.info("the model and the privacy statement are in " + out.string());
+    return status == TrainStatus::interrupted ? 1 : 0;
+  } catch (const Error& error) {
+    log.error(error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+void add_agent_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("agent", "run one agent of a networked run");
+  auto options = std::make_shared<Options>();
+  command->add_option("config", options->config, "the run's config with a section [agent] (TOML)")
+      ->required();
+  command->add_option("--set", options->overrides, "override a key, e.g. --set agent.log=json")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--out", options->out, "folder of this agent (default: runs/agent-NAME)");
+  command->add_flag("--insecure-test-noise", options->insecure_test_noise,
+                    "seeded noise, the same in every run: nothing is private, for tests only");
+  command->footer(
+      "The rest of the config is the same for all agents, and neighbours refuse each other where "
+      "it\n"
+      "is not. An agent that ends early is started again with the same command: it goes on from "
+      "its\n"
+      "checkpoint while its neighbours wait. docs/deploy.md explains [agent], keys and faults.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace porter::cli

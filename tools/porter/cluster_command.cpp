@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "cluster_processes.hpp"
+#include "cluster_view.hpp"
+#include "commands.hpp"
+#include "porter/comm/keys.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/run/agent.hpp"
+#include "run_one.hpp"
+
+namespace porter::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kMostRestarts = 1000;
+constexpr std::chrono::seconds kGrace{30};  // for the others to end after one has failed
+
+struct Options {
+  std::string config, out, peer_loss = "wait:60s", keepalive = "10s", log = "text";
+  std::vector<std::string> overrides;
+  bool insecure_test_noise = false, resume = false;
+};
+
+std::string agent_section(const Options& options, std::size_t index, const std::string& peers,
+                          std::uint16_t port) {
+  return fmt::format(
+      "\n[agent]\nname = \"agent-{0}\"\nlisten = \"127.0.0.1:{1}\"\nca = \"../../keys/ca.crt\"\n"
+      "certificate = \"../../keys/agent-{0}.crt\"\nkey = \"../../keys/agent-{0}.key\"\n"
+      "peers = [{2}]\non_peer_loss = \"{3}\"\nkeepalive = \"{4}\"\nlog = \"{5}\"\n",
+      index, port, peers, options.peer_loss, options.keepalive, options.log);
+}
+
+// A folder with a config for each agent, and keys for all.
+std::vector<LocalAgent> prepare(const Options& options, const Config& config, const fs::path& out) {
+  const auto count = config.network.agents;
+  const auto keys = out / "keys";
+  fs::create_directories(out);
+  if (!fs::exists(keys / "ca.crt")) init_authority(keys, "a local cluster", {.days = 365});
+  const auto ports = free_ports(count);
+  std::string peers;
+  for (std::size_t i = 0; i < count; ++i)
+    peers += fmt::format("{}{{name = \"agent-{}\", address = \"127.0.0.1:{}\"}}", i ? ", " : "", i,
+                         ports[i]);
+  std::vector<LocalAgent> agents;
+  for (std::size_t i = 0; i < count; ++i) {
+    LocalAgent agent{.name = fmt::format("agent-{}", i),
+                     .folder = out / "agents" / fmt::format("agent-{}", i),
+                     .config = {},
+                     .insecure_test_noise = options.insecure_test_noise};
+    agent.config = agent.folder / "node.toml";
+    if (!fs::exists(keys / (agent.name + ".crt")))
+      issue_certificate(keys, agent.name, {.days = 30});
+    fs::create_directories(agent.folder);
+    write_file(agent.config, to_toml(config) + agent_section(options, i, peers, ports[i]));
+    agents.push_back(std::move(agent));
+  }
+  return agents;
+}
+
+void signal_all(const std::vector<LocalAgent>& agents, int signal) {
+  for (const auto& agent : agents)
+    if (agent.running()) ::kill(agent.pid, signal);
+}
+
+// An agent that was killed is started again; one that failed takes the others with it.
+void supervise(std::vector<LocalAgent>& agents) {
+  ClusterView view;
+  std::optional<Clock::time_point> over;
+  bool stopping = false;
+  for (auto& agent : agents) start(agent);
+  while (std::ranges::any_of(agents, &LocalAgent::running)) {
+    for (auto& agent : agents) {
+      const bool killed = reap(agent);
+      if (killed && !stopping && !over && agent.restarts < kMostRestarts) {
+        ++agent.restarts;
+        start(agent);
+      } else if (!agent.running() && !agent.done() && !over) {
+        over = Clock::now();
+      }
+    }
+    if (interrupted() && !stopping) {
+      stopping = true;
+      over = Clock::now();
+      signal_all(agents, SIGTERM);
+    }
+    if (over && Clock::now() - *over > kGrace) signal_all(agents, SIGKILL);
+    view.show(agents);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  view.show(agents, true);
+}
+
+void report_failure(const std::vector<LocalAgent>& agents) {
+  for (const auto& agent : agents) {
+    if (agent.done()) continue;
+    auto log = read_file(agent.folder / "output.log");
+    if (log.ends_with('\n')) log.pop_back();
+    fmt::print(stderr, "{}: {}\n", agent.name, log.substr(log.rfind('\n') + 1));
+  }
+}
+
+int run(const Options& options) {
+  const auto config =
+      load_agent_config(options.config, options.overrides, options.insecure_test_noise);
+  const fs::path out = options.out.empty() ? fmt::format("runs/cluster-{:%Y%m%d-%H%M%S}",
+                                                         fmt::localtime(std::time(nullptr)))
+                                           : options.out;
+  const bool holds_run = fs::exists(out) && !fs::is_empty(out);
+  require(holds_run == options.resume, ErrorKind::usage, out.string(),
+          holds_run ? " is not empty; --resume continues the cluster in it, or choose another --out"
+                    : " holds no cluster to resume");
+  const bool secret = config.privacy && config.privacy->noise == "secure";
+  fmt::print("{} agents on this machine, {}; {}\n", config.network.agents, config.algorithm.name,
+             secret           ? "secret noise"
+             : config.privacy ? "seeded noise for a test: not private"
+                              : "no noise: not private");
+  std::fflush(stdout);
+  catch_interrupts();
+  auto agents = prepare(options, config, out);
+  supervise(agents);
+  if (!std::ranges::all_of(agents, &LocalAgent::done)) {
+    report_failure(agents);
+    if (!interrupted())
+      fail(ErrorKind::network, "not all agents finished; their logs are in ",
+           (out / "agents").string());
+    fmt::print("interrupted; continue with --resume --out {}\n", out.string());
+    return 1;
+  }
+  std::vector<fs::path> folders;
+  for (const auto& agent : agents) folders.push_back(agent.folder);
+  collect_agents(config, folders, out);
+  fmt::print("results in {}\n", out.string());
+  return 0;
+}
+
+}  // namespace
+
+void add_cluster_command(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "cluster", "try a networked run: one agent process each on this machine, keys made for it");
+  auto options = std::make_shared<Options>();
+  command->add_option("config", options->config, "the config file (TOML)")->required();
+  command->add_option("--set", options->overrides, "override a key, e.g. --set algorithm.rounds=50")
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--out", options->out, "folder of the run (default: runs/cluster-TIME)");
+  command
+      ->add_option("--on-peer-loss", options->peer_loss,
+                   "what an agent does that loses a neighbour: wait:DURATION or stop")
+      ->capture_default_str();
+  command->add_option("--keepalive", options->keepalive, "how soon a silent neighbour is noticed")
+      ->capture_default_str();
+  command->add_option("--log", options->log, "how agents log: text or json")->capture_default_str();
+  command->add_flag("--insecure-test-noise", options->insecure_test_noise,
+                    "seeded noise, so that results are those of porter run: nothing is private");
+  command->add_flag("--resume", options->resume, "continue the cluster in --out");
+  command->footer(
+      "Agents that are killed are started again and go on from their checkpoints. At the end the\n"
+      "folder holds what porter run writes, with metrics of the first and the last round; agents/\n"
+      "holds the folder, log and ledger of each agent, keys/ the keys.");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace porter::cli
