@@ -33,12 +33,9 @@ Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
     array = {{parts.size(), dim}, {}};
     for (std::size_t agent = 0; agent < parts.size(); ++agent) {
       const auto& rows = member(parts[agent], name, folders[agent].string());
-      std::size_t at = agent;
-      if (parts[agent].contains("agents")) {
-        const auto& kept = parts[agent].at("agents").values;
-        at = static_cast<std::size_t>(std::ranges::find(kept, static_cast<double>(agent)) -
-                                      kept.begin());
-      }
+      const auto& kept = member(parts[agent], "agents", folders[agent].string()).values;
+      const auto at = static_cast<std::size_t>(std::ranges::find(kept, static_cast<double>(agent)) -
+                                               kept.begin());
       require(rows.values.size() >= (at + 1) * dim, ErrorKind::io, folders[agent].string(), ": ",
               name, " has no row of agent ", agent);
       const auto row = rows.values.begin() + static_cast<std::ptrdiff_t>(at * dim);

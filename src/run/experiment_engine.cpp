@@ -115,15 +115,11 @@ void Experiment::share(MetricsRow& row) {
   std::memcpy(&row, all[0].data(), sizeof row);
 }
 
-// Whose rows a snapshot holds: everybody's where they are here. Otherwise those of the hosted
-// agents, and of those whose surrogates are copied here.
-std::vector<std::uint32_t> Experiment::kept_agents() const {
+// Whose rows a snapshot holds: nothing for everybody's, where they are here. Otherwise those of the
+// hosted agents, and of those whose surrogates are copied here.
+std::optional<std::vector<std::uint32_t>> Experiment::kept_agents() const {
+  if (!engine_ || meets()) return std::nullopt;
   auto agents = hosted();
-  if (!engine_ || meets()) {
-    agents.clear();
-    for (std::uint32_t agent = 0; agent < facts_.agents; ++agent) agents.push_back(agent);
-    return agents;
-  }
   agents.insert(agents.end(), exchange_->sources().begin(), exchange_->sources().end());
   std::ranges::sort(agents);
   return agents;

@@ -20,38 +20,42 @@ constexpr std::string_view kMagic = "porterj1";
 
 }  // namespace
 
-FileJournal::FileJournal(std::filesystem::path path)
-    : path_(std::move(path)), existed_(std::filesystem::exists(path_)) {
-  if (existed_)
-    read();
-  else
-    write_file(path_, kMagic);
-  open();
-}
-
-void FileJournal::read() {
-  const auto content = read_raw_file(path_);
-  const auto bytes = std::as_bytes(std::span(content));
-  require(content.starts_with(kMagic), ErrorKind::privacy, path_.string(),
-          ": not a journal of releases");
-  std::size_t at = kMagic.size();
-  while (bytes.size() - at >= kHead) {
-    ByteReader head(bytes.subspan(at, kHead));
+JournalView decode_journal(std::span<const std::byte> bytes, const std::string& source) {
+  const auto magic = std::as_bytes(std::span(kMagic));
+  require(bytes.size() >= magic.size() && std::ranges::equal(bytes.first(magic.size()), magic),
+          ErrorKind::privacy, source, ": not a journal of releases");
+  JournalView view{{}, magic.size()};
+  while (bytes.size() - view.end >= kHead) {
+    ByteReader head(bytes.subspan(view.end, kHead));
     const auto round = head.get<std::uint32_t>();
     const std::size_t size = kHead + 8 * std::size_t{head.get<std::uint32_t>()};
-    if (bytes.size() - at < size + kChecksum) break;  // cut off
-    const auto record = bytes.subspan(at, size);
-    const bool whole = crc32(record) == ByteReader(bytes.subspan(at + size)).get<std::uint32_t>();
-    const bool last = at + size + kChecksum == bytes.size();
-    require(whole || last, ErrorKind::privacy, path_.string(), ": the record of round ", round,
-            " at byte ", at, " is damaged");
+    const auto left = bytes.size() - view.end;
+    if (left < size + kChecksum) break;  // cut off
+    const auto record = bytes.subspan(view.end, size);
+    const bool whole =
+        crc32(record) == ByteReader(bytes.subspan(view.end + size)).get<std::uint32_t>();
+    require(whole || left == size + kChecksum, ErrorKind::privacy, source, ": the record of round ",
+            round, " at byte ", view.end, " is damaged");
     if (!whole) break;
-    auto& values = known_[round];
+    auto& values = view.rounds[round];
     values.resize((size - kHead) / 8);
     std::memcpy(values.data(), record.data() + kHead, size - kHead);
-    at += size + kChecksum;
+    view.end += size + kChecksum;
   }
-  write_file(path_, std::string_view(content).substr(0, at));
+  return view;
+}
+
+FileJournal::FileJournal(std::filesystem::path path)
+    : path_(std::move(path)), existed_(std::filesystem::exists(path_)) {
+  if (existed_) {
+    const auto content = read_raw_file(path_);
+    auto view = decode_journal(std::as_bytes(std::span(content)), path_.string());
+    write_file(path_, std::string_view(content).substr(0, view.end));
+    known_ = std::move(view.rounds);
+  } else {
+    write_file(path_, kMagic);
+  }
+  open();
 }
 
 void FileJournal::open() {

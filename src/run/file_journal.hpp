@@ -11,6 +11,14 @@
 
 namespace porter {
 
+/// The whole records of a journal's bytes, by round, and where the last of them ends; what is cut
+/// off behind it was never sent from. Error{privacy} names `source` if an earlier one is damaged.
+struct JournalView {
+  std::map<std::uint32_t, std::vector<double>> rounds;
+  std::size_t end = 0;
+};
+JournalView decode_journal(std::span<const std::byte> bytes, const std::string& source);
+
 /// What one agent has released since its last checkpoint, in a file. A record is on disk before
 /// record() returns, so what the file does not hold has not left: a record that is cut off at the
 /// end was never sent from. It holds noised gradients only, no secret.
@@ -30,7 +38,6 @@ class FileJournal final : public ReleaseJournal {
   void clear();
 
  private:
-  void read();
   void open();
 
   std::filesystem::path path_;

@@ -24,25 +24,38 @@ NpyArray pack(const std::optional<MetricsRow>& row) {
   return pack(values);
 }
 
+// Calls work(row) for the rows of the given agents, or for all rows.
+template <class Rows, class Work>
+void for_rows(Rows& rows, const std::optional<std::vector<std::uint32_t>>& agents,
+              const Work& work) {
+  if (!agents)
+    for (std::size_t i = 0; i < rows.agents(); ++i) work(rows.row(i));
+  else
+    for (const auto agent : *agents) work(rows.row(agent));
+}
+
 template <class Real>
-NpyArray pack(const BasicRows<Real>& rows, std::span<const std::uint32_t> agents) {
-  NpyArray array{{agents.size(), rows.dim()}, {}};
-  array.values.reserve(agents.size() * rows.dim());
-  for (const auto agent : agents)
-    array.values.insert(array.values.end(), rows.row(agent).begin(), rows.row(agent).end());
+NpyArray pack(const BasicRows<Real>& rows,
+              const std::optional<std::vector<std::uint32_t>>& agents) {
+  NpyArray array{{agents ? agents->size() : rows.agents(), rows.dim()}, {}};
+  array.values.reserve(array.shape[0] * array.shape[1]);
+  for_rows(rows, agents, [&](std::span<const Real> row) {
+    array.values.insert(array.values.end(), row.begin(), row.end());
+  });
   return array;
 }
 
 // A float was widened without loss, so it comes back as it was.
 template <class Real>
 void unpack(const NpyArray& array, const std::string& name, const std::string& source,
-            std::span<const std::uint32_t> agents, BasicRows<Real>& rows) {
-  const std::vector<std::size_t> shape = {agents.size(), rows.dim()};
+            const std::optional<std::vector<std::uint32_t>>& agents, BasicRows<Real>& rows) {
+  const std::vector<std::size_t> shape = {agents ? agents->size() : rows.agents(), rows.dim()};
   require(array.shape == shape, ErrorKind::io, source, ": the array ", name, " must be ", shape[0],
           " x ", shape[1], "; this is the checkpoint of another run");
   auto value = array.values.begin();
-  for (const auto agent : agents)
-    for (auto& entry : rows.row(agent)) entry = static_cast<Real>(*value++);
+  for_rows(rows, agents, [&](std::span<Real> row) {
+    for (auto& entry : row) entry = static_cast<Real>(*value++);
+  });
 }
 
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
@@ -61,8 +74,7 @@ Npz Experiment::snapshot() {
   gather();
   Npz arrays;
   const auto agents = kept_agents();
-  if (agents.size() != facts_.agents)
-    arrays["agents"] = pack(std::vector<double>(agents.begin(), agents.end()));
+  if (agents) arrays["agents"] = pack(std::vector<double>(agents->begin(), agents->end()));
   for (const auto& [name, matrix] : algorithm_->state())
     std::visit([&](const auto* rows) { arrays["state_" + name] = pack(*rows, agents); }, matrix);
   const auto traffic = this->traffic();

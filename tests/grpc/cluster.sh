@@ -6,6 +6,9 @@
 #   secret    the same with secret noise: the run ends, the ledgers are complete
 #   resumed   the whole cluster is stopped and continued: the same bits
 #   stopped   SIGSTOP of an agent: the others wait, then stop and say who is out of reach
+#   own       agents with data files of their own have the rows of a simulation with all of them
+#   metrics   an agent shows its metrics, and drops a client that says nothing
+#   full      an agent's disk is full: all stop with the reason
 #   refused   an agent of another config, and seeded noise without the word for it
 set -eu
 case=$1 porter=$2
@@ -104,6 +107,77 @@ stopped)
   kill -STOP "$(pid_of 1)"
   wait $cluster && fail "it did not fail"
   grep -q "agent-1 has been out of reach" run/agents/agent-*/agent.log || fail "nobody says who"
+  ;;
+own)
+  for agent in 0 1; do
+    for row in $(seq 1 40); do
+      echo "$((row % 2 * 2 - 1)) 1:0.$((row * (7 + agent) % 10)) 2:0.$((row * 3 % 10)) 3:-0.$((row % 7))"
+    done >own-$agent.libsvm
+  done
+  cat own-0.libsvm own-1.libsvm >all.libsvm
+  sed 's/^name = "synthetic"/features = 3\nsplit = "contiguous"/; s/agents = 5/agents = 2/; s/^graph.*/graph = "path"/' \
+    c.toml >two.toml
+  "$porter" run two.toml --set data.train=all.libsvm --set privacy.delta=1e-3 --out sim >log 2>&1
+  "$porter" keys init keys --name test >log
+  "$porter" keys issue keys a b >log
+  port=$((28000 + $$ % 2000 * 2))
+  names=(a b)
+  for agent in 0 1; do
+    cat two.toml - >node-$agent.toml <<END
+[privacy]
+delta = 1e-3
+[agent]
+name = "${names[$agent]}"
+listen = "127.0.0.1:$((port + agent))"
+ca = "keys/ca.crt"
+certificate = "keys/${names[$agent]}.crt"
+key = "keys/${names[$agent]}.key"
+train = "own-$agent.libsvm"
+peers = [{name = "a", address = "127.0.0.1:$port"}, {name = "b", address = "127.0.0.1:$((port + 1))"}]
+END
+    "$porter" agent node-$agent.toml --insecure-test-noise --out out-$agent >log-$agent 2>&1 &
+    pids[$agent]=$!
+  done
+  wait "${pids[0]}" && wait "${pids[1]}" || { cat log-0 log-1; exit 1; }
+  python3 - <<'END'
+import zipfile
+def values(folder, name):
+    data = zipfile.ZipFile(folder + "/model.npz").read(name + ".npy")
+    return data[10 + int.from_bytes(data[8:10], "little"):]
+assert values("sim", "X") == values("out-0", "x_mean") + values("out-1", "x_mean")
+END
+  ;;
+metrics)
+  port=$((32100 + $$ % 600))
+  start_cluster --set algorithm.rounds=100000 --insecure-test-noise --metrics $port --log json
+  wait_for_round 1
+  exec 3<>/dev/tcp/127.0.0.1/$port # a client that says nothing
+  sleep 1.5
+  exec 4<>/dev/tcp/127.0.0.1/$port
+  printf 'GET /metrics HTTP/1.1\r\n\r\n' >&4
+  timeout 10 cat <&4 >metrics
+  grep -q '^HTTP/1.1 200 OK' metrics
+  for name in round epsilon sent_bytes_total checkpoint_round wait_seconds_total; do
+    grep -q "^porter_$name{agent=\"agent-0\"" metrics || { cat metrics; exit 1; }
+  done
+  grep -q '"level":"info","agent":"agent-0","message":"training' run/agents/agent-0/agent.log
+  kill -TERM $cluster
+  wait $cluster || true
+  ;;
+full)
+  start_cluster --set algorithm.rounds=100000 --insecure-test-noise
+  wait_for_round 1
+  kill -STOP $cluster # it must not start the agent again
+  kill -KILL "$(pid_of 1)"
+  sleep 0.2
+  # Files of this one may not grow beyond 8 KB.
+  (trap '' XFSZ; ulimit -f 8
+   "$porter" agent run/agents/agent-1/node.toml --insecure-test-noise --out run/agents/agent-1 \
+     >full.log 2>&1) && fail "the disk was not full"
+  kill -CONT $cluster
+  wait $cluster && fail "the cluster went on"
+  grep -q "cannot write .*checkpoint" full.log || { cat full.log; exit 1; }
+  grep -q "gave up: cannot write" run/agents/agent-*/agent.log
   ;;
 refused)
   "$porter" cluster c.toml --set privacy.noise=simulated --out run >log 2>&1 && exit 1

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "agent_log.hpp"
 #include "commands.hpp"
@@ -18,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kStatusPeriod{200};
 constexpr std::chrono::seconds kLogPeriod{60};
+constexpr std::chrono::seconds kStopPatience{3};
 
 struct Options {
   std::string config, out;
@@ -71,6 +75,34 @@ class Board {
   Clock::time_point written_{}, logged_{};
 };
 
+/// Ends an agent that was asked to stop but waits for neighbours. That is what a kill would do, and
+/// an agent may be killed at any moment: it goes on from its checkpoint.
+class StopWatch {
+ public:
+  explicit StopWatch(AgentLog& log) : log_(log), thread_([this] { watch(); }) {}
+  ~StopWatch() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  void watch() {
+    std::optional<Clock::time_point> asked;
+    while (!over_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (!interrupted()) continue;
+      if (!asked) asked = Clock::now();
+      if (Clock::now() - *asked < kStopPatience) continue;
+      log_.info("stopped while it waited for neighbours; start it again to go on");
+      std::_Exit(1);
+    }
+  }
+
+  AgentLog& log_;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
 int run(const Options& given) {
   const auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
   const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
@@ -79,6 +111,7 @@ int run(const Options& given) {
   std::optional<MetricsServer> server;
   if (!options.metrics.empty()) server.emplace(options.metrics, [&] { return board.metrics(); });
   catch_interrupts();
+  const StopWatch stop_watch(log);
   try {
     const auto status =
         run_agent(options, out,

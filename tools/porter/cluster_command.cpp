@@ -22,21 +22,25 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostRestarts = 1000;
-constexpr std::chrono::seconds kGrace{30};  // for the others to end after one has failed
+constexpr std::chrono::seconds kGrace{10};  // for the others to end after one has failed
 
 struct Options {
   std::string config, out, peer_loss = "wait:60s", keepalive = "10s", log = "text";
   std::vector<std::string> overrides;
+  std::uint16_t metrics = 0;  // the first agent's port; 0: off
   bool insecure_test_noise = false, resume = false;
 };
 
 std::string agent_section(const Options& options, std::size_t index, const std::string& peers,
                           std::uint16_t port) {
+  const auto metrics =
+      options.metrics == 0 ? "off" : fmt::format("127.0.0.1:{}", options.metrics + index);
   return fmt::format(
       "\n[agent]\nname = \"agent-{0}\"\nlisten = \"127.0.0.1:{1}\"\nca = \"../../keys/ca.crt\"\n"
       "certificate = \"../../keys/agent-{0}.crt\"\nkey = \"../../keys/agent-{0}.key\"\n"
-      "peers = [{2}]\non_peer_loss = \"{3}\"\nkeepalive = \"{4}\"\nlog = \"{5}\"\n",
-      index, port, peers, options.peer_loss, options.keepalive, options.log);
+      "peers = [{2}]\non_peer_loss = \"{3}\"\nkeepalive = \"{4}\"\nlog = \"{5}\"\nmetrics = "
+      "\"{6}\"\n",
+      index, port, peers, options.peer_loss, options.keepalive, options.log, metrics);
 }
 
 // A folder with a config for each agent, and keys for all.
@@ -161,6 +165,10 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command->add_option("--keepalive", options->keepalive, "how soon a silent neighbour is noticed")
       ->capture_default_str();
   command->add_option("--log", options->log, "how agents log: text or json")->capture_default_str();
+  command
+      ->add_option("--metrics", options->metrics,
+                   "serve metrics for Prometheus: agent I on 127.0.0.1, port PORT + I")
+      ->type_name("PORT");
   command->add_flag("--insecure-test-noise", options->insecure_test_noise,
                     "seeded noise, so that results are those of porter run: nothing is private");
   command->add_flag("--resume", options->resume, "continue the cluster in --out");

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/run/agent.hpp"
+
+#include <gtest/gtest.h>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "run/agent_folder.hpp"
+#include "run/file_journal.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+const std::string kConfig = R"(
+[network]
+agents = 2
+graph = "complete"
+mixing = "metropolis"
+)";
+const std::string kAgent = R"(
+[agent]
+name = "b"
+listen = "127.0.0.1:7400"
+ca = "keys/ca.crt"
+certificate = "keys/b.crt"
+key = "keys/b.key"
+peers = [{name = "a", address = "10.0.0.1:7400"}, {name = "b", address = "10.0.0.2:7400"}]
+)";
+
+AgentOptions load(const std::string& text, const std::vector<std::string>& overrides = {},
+                  bool insecure = false) {
+  TempDir folder;
+  write_file(folder / "node.toml", text);
+  return load_agent_options(folder / "node.toml", overrides, insecure);
+}
+
+std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    load(text, overrides);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST(AgentOptions, ReadsWhoItIsAndHowToReachTheOthers) {
+  const auto options = load(kConfig + kAgent, {"agent.on_peer_loss=wait:5m", "agent.log=json"});
+  EXPECT_EQ(options.index, 1U);
+  EXPECT_EQ(options.peers[0].address, "10.0.0.1:7400");
+  EXPECT_EQ(options.peer_wait, std::chrono::minutes(5));
+  EXPECT_TRUE(options.json_log);
+  EXPECT_TRUE(options.certificate.is_absolute());
+  EXPECT_EQ(load(kConfig + kAgent, {"agent.on_peer_loss=stop"}).peer_wait.count(), 0);
+}
+
+TEST(AgentOptions, NoiseIsSecretUnlessTheTestIsNamed) {
+  EXPECT_EQ(load(kConfig + kAgent).config.privacy->noise, "secure");
+  EXPECT_EQ(load("[privacy]\nepsilon = 1\n" + kConfig + kAgent).config.privacy->noise, "secure");
+  EXPECT_EQ(load(kConfig + kAgent, {}, true).config.privacy->noise, "simulated");
+  EXPECT_EQ(load(kConfig + kAgent, {"privacy.noise=secure"}, true).config.privacy->noise, "secure");
+  EXPECT_TRUE(
+      says(refusal(kConfig + kAgent, {"privacy.noise=simulated"}), "--insecure-test-noise"));
+}
+
+TEST(AgentOptions, RefusesWhatDoesNotFitAndNamesTheKey) {
+  EXPECT_TRUE(says(refusal(kConfig), "[agent] is missing"));
+  EXPECT_TRUE(says(refusal(kConfig + kAgent, {"agent.name=c"}), "\"c\" is not among them"));
+  EXPECT_TRUE(says(refusal(kConfig + kAgent, {"network.agents=3"}), "network.agents is 3, but 2"));
+  EXPECT_TRUE(
+      says(refusal(kConfig + kAgent, {"agent.on_peer_loss=wait:soon"}), "agent.on_peer_loss"));
+  EXPECT_TRUE(says(refusal(kConfig + kAgent, {"agent.port=1"}), "port"));
+  EXPECT_TRUE(
+      says(refusal(kConfig + kAgent, {"algorithm.name=ldp-sgd"}), "do not talk to neighbours"));
+}
+
+TEST(AgentFacts, NameTheKeysInWhichTwoRunsDiffer) {
+  const auto facts = [](const std::vector<std::string>& overrides) {
+    const auto config = parse_config(kConfig, "c.toml", overrides);
+    auto graph = make_graph(config.network.graph, 2, 1);
+    auto mixing = make_mixing(config.network.mixing, graph);
+    return agent_facts(config, {std::move(graph), std::move(mixing)}, 10);
+  };
+  EXPECT_EQ(facts({}), facts({"run.threads=3", "run.checkpoint=every:5", "run.engine=grpc"}));
+  auto other = facts({"algorithm.step=0.5", "run.seed=9"});
+  std::vector<std::string> differing;
+  for (const auto& [key, value] : facts({}))
+    if (other[key] != value) differing.push_back(key);
+  EXPECT_EQ(differing, (std::vector<std::string>{"algorithm.step", "run.seed"}));
+}
+
+TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
+  TempDir folder;
+  const auto config = parse_config(kConfig, "c.toml");
+  const AgentFolder files(folder / "a", config);
+  EXPECT_FALSE(files.load_checkpoint());
+  AgentCheckpoint saved{4, {{"counters", {{7}, {4, 0, 0, 0, 0, 0, 4}}}}, {}};
+  for (std::uint32_t size = 0; size < 20; ++size) {
+    Payload bytes;
+    for (std::uint32_t i = 0; i < size; ++i) put(bytes, static_cast<std::uint8_t>(255 - i));
+    saved.sent.push_back({size + 1, bytes});
+  }
+  files.save_checkpoint(saved);
+  const auto loaded = AgentFolder(folder / "a", config).load_checkpoint();
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->round, 4U);
+  ASSERT_EQ(loaded->sent.size(), saved.sent.size());
+  for (std::size_t i = 0; i < saved.sent.size(); ++i) {
+    EXPECT_EQ(loaded->sent[i].step, saved.sent[i].step);
+    EXPECT_EQ(loaded->sent[i].bytes, saved.sent[i].bytes);
+  }
+  EXPECT_THROW(AgentFolder(folder / "a", parse_config(kConfig, "c.toml", {"run.seed=2"})), Error);
+}
+
+TEST(FileJournal, RecallsWhatWasReleasedAndForgetsWhatACheckpointHolds) {
+  TempDir folder;
+  const auto file = folder / "releases";
+  const std::vector<double> g = {1.5, -2, 1e-300};
+  {
+    FileJournal journal(file);
+    EXPECT_FALSE(journal.existed());
+    journal.record(0, 7, g);
+    journal.record(0, 8, g);
+  }
+  std::vector<double> back(3);
+  FileJournal journal(file);
+  EXPECT_TRUE(journal.existed());
+  EXPECT_TRUE(journal.holds(8));
+  EXPECT_TRUE(journal.recall(0, 7, back));
+  EXPECT_EQ(back, g);
+  EXPECT_FALSE(journal.recall(0, 9, back));
+  journal.clear();
+  EXPECT_FALSE(journal.recall(0, 7, back));
+  journal.record(0, 9, g);
+  EXPECT_TRUE(FileJournal(file).holds(9));
+  EXPECT_FALSE(FileJournal(file).holds(7));
+}
+
+TEST(FileJournal, ACutOffRecordWasNeverSentAndADamagedOneIsRefused) {
+  TempDir folder;
+  const auto file = folder / "releases";
+  const std::vector<double> g = {1, 2};
+  {
+    FileJournal journal(file);
+    journal.record(0, 1, g);
+    journal.record(0, 2, g);
+  }
+  const auto whole = read_raw_file(file);
+  for (std::size_t cut = 1; cut < 28; ++cut) {
+    write_file(file, std::string_view(whole).substr(0, whole.size() - cut));
+    FileJournal journal(file);
+    EXPECT_TRUE(journal.holds(1)) << cut;
+    EXPECT_FALSE(journal.holds(2)) << cut;
+  }
+  auto damaged = whole;
+  damaged[20] = static_cast<char>(damaged[20] ^ 1);
+  write_file(file, damaged);
+  EXPECT_THROW(FileJournal{file}, Error);
+}
+
+TEST(AgentStatus, IsReadableByPrometheus) {
+  AgentStatus status;
+  status.name = "hospital-a";
+  status.state = "training";
+  status.round = 3;
+  status.epsilon = 0.5;
+  status.bytes = {.posted = 100, .received = 300, .posted_overhead = 10, .received_overhead = 30};
+  const auto text = to_prometheus(status);
+  for (const auto* line :
+       {"porter_round{agent=\"hospital-a\"} 3\n", "# TYPE porter_sent_bytes_total counter\n",
+        "porter_sent_bytes_total{agent=\"hospital-a\",kind=\"payload\"} 90\n",
+        "porter_received_bytes_total{agent=\"hospital-a\",kind=\"header\"} 30\n",
+        "porter_epsilon{agent=\"hospital-a\"} 0.5\n",
+        "porter_noise_secret{agent=\"hospital-a\"} 0\n"})
+    EXPECT_NE(text.find(line), text.npos) << line << "not in\n" << text;
+}
+
+}  // namespace
+}  // namespace porter
