@@ -12,6 +12,7 @@
 namespace porter {
 namespace {
 
+constexpr std::chrono::milliseconds kLastWait{20'000};
 constexpr std::uint32_t kCheckpointPeriod = 50;  // where the config names none
 
 // An agent has its own rows and nobody else's.
@@ -86,6 +87,9 @@ class AgentRun {
   std::unique_ptr<Transport> connect(const RunShape& shape) {
     const auto& config = options_.config;
     const auto resume_after = checkpoint_ ? checkpoint_->round * config.algorithm.gossip : 0;
+    // Who comes back after its last round may find that all others have left.
+    const bool done = checkpoint_ && checkpoint_->round == config.algorithm.rounds;
+    const auto start_wait = done ? std::min(kLastWait, options_.start_wait) : options_.start_wait;
     auto transport = hooks_.connect(
         shape.hosting,
         {.identity = load_identity(options_.authority, options_.certificate, options_.key),
@@ -95,7 +99,7 @@ class AgentRun {
          .facts = agent_facts(config, shape.network, shape.dim),
          .max_message = shape.max_message,
          .peer_wait = options_.peer_wait,
-         .start_wait = options_.start_wait,
+         .start_wait = start_wait,
          .keepalive = options_.keepalive,
          .resume_after = resume_after,
          .may_restart = true});

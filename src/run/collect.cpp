@@ -75,7 +75,7 @@ void collect_agents(Config config, const std::vector<fs::path>& agents, const fs
   make_folder(out);
   write_file(out / "metrics.csv", metrics + metrics_line(last));
   write_file(out / "graph.svg", graph_svg(experiment.network().graph, experiment.network().mixing));
-  save_npz(out / "model.npz", experiment.model());
+  experiment.with_model([&](const auto& model) { save_npz(out / "model.npz", model); });
   write_file(out / "privacy.json", privacy_json(experiment));
   write_file(out / "summary.json",
              summary_json(experiment, out.filename().string(), TrainStatus::finished, last));

@@ -26,8 +26,9 @@ void gather_into(MpiSession& session, const Hosting& hosting, BasicRows<Real>& r
   for (std::size_t i = 0; i < own.size(); ++i)
     std::ranges::copy(rows.row(own[i]), hosted.row(i).begin());
   const auto all = session.gather_rows(hosting, hosted);
-  std::ranges::transform(all.values(), rows.values().begin(),
-                         [](double value) { return static_cast<Real>(value); });
+  for (std::size_t i = 0; i < all.agents(); ++i)
+    std::ranges::transform(all.row(i), rows.row(i).begin(),
+                           [](double value) { return static_cast<Real>(value); });
 }
 
 }  // namespace
