@@ -27,6 +27,7 @@ PROBLEMS = {
     "a9a": ("logistic like a9a, n = 10, b = 1", "a9a", [], 25, 12, None),
 }
 PARTS = ["gradient", "noise", "compress", "mix", "update", "stream", "stream_1"]
+FLOAT = "round, state in float"
 SPARSE_NET = ["network.graph=regular:8", "network.mixing=metropolis"]  # the same degree for every n
 MOST_BYTES = 72  # per agent and coordinate, state in double
 
@@ -76,7 +77,8 @@ class Bench:
 
     def open_group(self, folder, key):
         _, config, overrides, *_ = PROBLEMS[key]
-        group = {"porter": self.start(config, overrides), "differences": {}}
+        group = {"porter": self.start(config, overrides), FLOAT: self.start(config, [*overrides, "run.precision=float"]),
+                 "differences": {}}
         group["porter"].ask(f"export {folder} {CHECK_ROUNDS}")
         group["porter"].ask(f"time round {CHECK_ROUNDS}")
         group["porter"].ask(f"iterates {folder / 'iterates.f64'}")
@@ -100,7 +102,8 @@ class Bench:
         fastest = min(stream.time, samples[key, "stream_1"].time)  # tiny problems gain nothing from threads
         limit = tasks[key, "stream"].bytes / fastest
         ours = samples[key, "round"]
-        rows = [Row("round", ours, tasks[key, "round"].bytes, limit)]
+        narrow = samples[key, FLOAT]
+        rows = [Row("round", ours, tasks[key, "round"].bytes, limit), Row(FLOAT, narrow, tasks[key, FLOAT].bytes, limit)]
         labels = {"stream": "streaming pass", "stream_1": "streaming pass, one thread"}
         for part in PARTS:
             rows.append(Row("  " + labels.get(part, part), samples[key, part], tasks[key, part].bytes, limit))
@@ -112,8 +115,9 @@ class Bench:
             rows.append(self.floor_row("  floor: noise + streaming pass", ours, samples[key, "noise"] + stream, floor_target))
         for name, difference in group["differences"].items():
             target = {"NumPy": numpy_target, "PyTorch": torch_target}.get(name)
-            ratio, peer_facts = samples[key, name].over(ours), group[name].facts
-            rows.append(Row(name, samples[key, name], ratio=f"{ratio:.1f}x our time", target=f"{target}x" if target else "",
+            peer, peer_facts = samples[key, name], group[name].facts
+            ratio = peer.over(narrow)  # like with like: the peers are float
+            rows.append(Row(name, peer, ratio=f"{ratio:.1f}x our time ({peer.over(ours):.1f}x in double)", target=f"{target}x" if target else "",
                             met=ratio >= target if target else None,
                             note=f"{peer_facts['peer']}, {peer_facts['blas']}; same result: largest difference {difference:.0e} of the way moved"))
         for row in rows:
