@@ -35,8 +35,9 @@ TEST(BarChart, AsAFileItNeedsNoStyleSheet) {
 }
 
 TEST(BarChart, ItsPointsAreCsv) {
-  EXPECT_EQ(points_csv(example()).substr(0, 63),
-            "series,y,low,high\nhalf,0.5,0.4,0.6\n\"none, \"\"quoted\"\"\",,,\nxxxxxxx");
+  const auto csv = points_csv(example());
+  EXPECT_EQ(csv.find("series,y,low,high\nhalf,0.5,0.4,0.6\n\"none, \"\"quoted\"\"\",,,\nxxx"), 0U)
+      << csv;
 }
 
 TEST(BarChart, SurvivesWithoutAnyValue) {

@@ -205,13 +205,11 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   add_orders_options(*command, options->orders);
   command->footer(
       "Every name gets a folder with index.html (one self-contained page), figures/ (SVG, the\n"
-      "points as CSV, and PNG if rsvg-convert is installed), tables/ (CSV), configs/ (for porter "
-      "run), runs.csv and summary.json.\n"
-      "Finished runs are kept in journal.jsonl by their config: an interrupted call goes on where\n"
-      "it stopped, and more seeds train only what is new. A run that diverges or fails is shown\n"
-      "with its reason. A data set that is missing is replaced by built-in data, and the page "
-      "says\n"
-      "so. See docs/reproducing.md.");
+      "points as CSV, and PNG if rsvg-convert is installed), tables/ (CSV), configs/ (for\n"
+      "porter run), runs.csv and summary.json. Finished runs are kept in journal.jsonl by their\n"
+      "config: an interrupted call goes on where it stopped, and more seeds train only what is\n"
+      "new. A run that diverges or fails is shown with its reason. A data set that is missing is\n"
+      "replaced by built-in data, and the page says so. See docs/reproducing.md.");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
