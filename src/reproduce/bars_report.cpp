@@ -62,7 +62,7 @@ Plot metric_plot(const Study& study, const StudyResult& result, const std::strin
   const bool numbers = values_are_numbers(study);
   const bool categories = study.x == study.vary && !numbers;
   Plot plot{.title = plot_title(figure_title(metric) + " by " + figure_title(study.x)),
-            .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
+            .help = seeds_help(result, "band"),
             .x = {.title = axis_title(study.x), .offer_log = !categories},
             .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
   if (categories)
@@ -90,8 +90,7 @@ Plot metric_plot(const Study& study, const StudyResult& result, const std::strin
 // Of the only value, a bar per series.
 BarChart metric_chart(const Study& study, const StudyResult& result, const std::string& metric) {
   BarChart chart{.title = plot_title(figure_title(metric)),
-                 .help = concat("Mean over ", result.seeds,
-                                " seeds at the last round; whisker: least to largest."),
+                 .help = "At the last round. " + seeds_help(result, "whisker"),
                  .value_title = axis_title(metric),
                  .bars = {},
                  .references = majority_lines(result, metric)};

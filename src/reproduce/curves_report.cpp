@@ -76,7 +76,7 @@ bool ends_far_apart(const std::vector<Series>& all) {
 Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric,
                  const XAxis& x) {
   Plot plot{.title = plot_title(figure_title(metric) + " " + x.suffix),
-            .help = concat("Mean over ", result.seeds, " seeds; band: least to largest."),
+            .help = seeds_help(result, "band"),
             .x = {.title = axis_title(x.column)},
             .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
   for (std::size_t s = 0; s < study.settings.size(); ++s)

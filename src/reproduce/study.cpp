@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 #include "porter/data/catalog.hpp"
 #include "porter/run/sweep_values.hpp"
 #include "run/config_table.hpp"
@@ -23,6 +24,8 @@ using Overrides = std::vector<std::string>;  // "section.key=value"
 constexpr std::uint32_t kMostSeeds = 1000;
 
 std::string toml_text(const toml::node& node) {
+  if (const auto* number = node.as_floating_point())  // 0.03, not 0.029999999999999999
+    return shortest(number->get());
   std::ostringstream out;
   node.visit([&](const auto& value) { out << value; });
   return out.str();

@@ -120,6 +120,11 @@ bool wants_log(const std::vector<Series>& all) {
   return high > kLogRatio * low;
 }
 
+std::string seeds_help(const StudyResult& result, const char* spread) {
+  if (result.seeds == 1) return "One seed.";
+  return fmt::format("Mean over {} seeds; {}: least to largest.", result.seeds, spread);
+}
+
 std::string file_name(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -36,6 +36,9 @@ std::vector<ReferenceLine> majority_lines(const StudyResult& result, const std::
 /// Whether a linear axis would hide the small ones of the values.
 bool wants_log(const std::vector<Series>& all);
 
+/// How a line or a bar over seeds is to be read.
+std::string seeds_help(const StudyResult& result, const char* spread);
+
 /// Small letters, digits and dashes.
 std::string file_name(const std::string& text);
 

@@ -64,6 +64,11 @@ Entry file_entry(const std::string& path) {
           .folder = fs::absolute(file).parent_path()};
 }
 
+// "soteria" stands for "soteria-a9a" and the like.
+bool stands_for(const std::string& name, const Entry& entry) {
+  return name == "all" || name == entry.name || entry.name.starts_with(name + "-");
+}
+
 // In the order asked for, none twice.
 std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::string>& names) {
   std::vector<Entry> out;
@@ -73,15 +78,15 @@ std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::
     out.push_back(entry);
   };
   for (const auto& name : names) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Entry& entry) { return entry.name == name; });
-    if (name == "all") {
-      for (const auto& entry : all) add(entry);
-    } else if (found != all.end()) {
-      add(*found);
-    } else if (name.ends_with(".toml")) {
+    bool any = false;
+    for (const auto& entry : all)
+      if (stands_for(name, entry)) {
+        add(entry);
+        any = true;
+      }
+    if (!any && name.ends_with(".toml")) {
       add(file_entry(name));
-    } else {
+    } else if (!any) {
       std::string known;
       for (const auto& entry : all) known += entry.name + ", ";
       fail(ErrorKind::usage, "reproduce: expected one of ", known,
@@ -187,8 +192,10 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "reproduce", "the paper's figures, tables and theorems, held against measured curves");
   auto options = std::make_shared<Options>();
-  command->add_option("names", options->names,
-                      "what to reproduce: names of --list, all, or experiment files NAME.toml");
+  command->add_option(
+      "names", options->names,
+      "what to reproduce: names of --list or what they begin with (soteria: soteria-*), all, or "
+      "experiment files NAME.toml");
   command->add_flag("--list", options->list, "list the names (also without any name)");
   command->add_flag("--quick", options->quick, "a small version that shows that everything works");
   command->add_option("--out", options->out, "folder; every name gets its own in it")
