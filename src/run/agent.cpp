@@ -109,7 +109,7 @@ class AgentRun {
 
   // Neighbours may have restarted from older checkpoints, so they are offered the messages again.
   void resume() {
-    const bool started = checkpoint_ || (journal_ && journal_->existed());
+    const bool started = checkpoint_ || (journal_ && !journal_->empty());
     if (checkpoint_) {
       experiment_->restore(checkpoint_->snapshot, "the agent's checkpoint");
       for (auto& message : checkpoint_->sent) {

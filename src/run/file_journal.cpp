@@ -45,9 +45,8 @@ JournalView decode_journal(std::span<const std::byte> bytes, const std::string& 
   return view;
 }
 
-FileJournal::FileJournal(std::filesystem::path path)
-    : path_(std::move(path)), existed_(std::filesystem::exists(path_)) {
-  if (existed_) {
+FileJournal::FileJournal(std::filesystem::path path) : path_(std::move(path)) {
+  if (std::filesystem::exists(path_)) {
     const auto content = read_raw_file(path_);
     auto view = decode_journal(std::as_bytes(std::span(content)), path_.string());
     write_file(path_, std::string_view(content).substr(0, view.end));

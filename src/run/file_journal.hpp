@@ -32,8 +32,8 @@ class FileJournal final : public ReleaseJournal {
   void record(std::size_t agent, std::uint32_t round, std::span<const double> g) override;
 
   bool holds(std::uint32_t round) const { return known_.contains(round); }
-  /// Whether the file was there before.
-  bool existed() const { return existed_; }
+  /// Whether the file held no release when it was opened.
+  bool empty() const { return known_.empty(); }
   /// All rounds so far are safe in a checkpoint.
   void clear();
 
@@ -41,7 +41,6 @@ class FileJournal final : public ReleaseJournal {
   void open();
 
   std::filesystem::path path_;
-  bool existed_;
   std::map<std::uint32_t, std::vector<double>> known_;  // what was read
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
 };

@@ -120,13 +120,13 @@ TEST(FileJournal, RecallsWhatWasReleasedAndForgetsWhatACheckpointHolds) {
   const std::vector<double> g = {1.5, -2, 1e-300};
   {
     FileJournal journal(file);
-    EXPECT_FALSE(journal.existed());
+    EXPECT_TRUE(journal.empty());
     journal.record(0, 7, g);
     journal.record(0, 8, g);
   }
   std::vector<double> back(3);
   FileJournal journal(file);
-  EXPECT_TRUE(journal.existed());
+  EXPECT_FALSE(journal.empty());
   EXPECT_TRUE(journal.holds(8));
   EXPECT_TRUE(journal.recall(0, 7, back));
   EXPECT_EQ(back, g);

@@ -70,7 +70,8 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
 
 TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
                          ExistingRun existing) {
-  const auto session = make_mpi_session({.report = [](const std::string& text) { say(0, text); }});
+  const auto session = make_mpi_session(
+      {.report = [](const std::string& text) { fmt::print(stderr, "porter: {}\n", text); }});
   try {
     return run(*session, config, agreed(*session, out), existing);
   } catch (const Error& error) {
