@@ -78,7 +78,7 @@ class BasicRows {
     return whole_lines<Real>(dim) | kPerLine;
   }
 
-  std::size_t agents_ = 0, dim_ = 0, stride_ = 0;
+  std::size_t agents_ = 0, dim_ = 0, stride_ = stride_of(0);
   std::vector<Real, PageAllocator<Real>> values_;
 };
 using Rows = BasicRows<double>;
