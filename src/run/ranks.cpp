@@ -2,7 +2,6 @@
 #include "porter/run/ranks.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
@@ -19,8 +18,8 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 // What rank 0 says.
 std::string from_root(MpiSession& session, const std::string& text) {
   const auto all = session.all_gather(bytes_of(session.rank() == 0 ? text : std::string()));
-  std::string root(all[0].size(), '\0');
-  std::memcpy(root.data(), all[0].data(), root.size());
+  std::string root;
+  for (const auto byte : all[0]) root += static_cast<char>(byte);
   return root;
 }
 
