@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "porter/io/file.hpp"
 #include "real_data.hpp"
+#include "sanitized.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -56,10 +57,14 @@ TEST_F(ReproduceCommand, RefusesWhatItDoesNotKnow) {
 }
 
 TEST_F(ReproduceCommand, EverythingQuickly) {
-  const auto first = porter("all --quick --out out");
+  // Sanitizers see one of each kind.
+  const std::vector<std::string> some = {"fig1", "table1", "fig2a", "theory-rounds", "soteria-a9a"};
+  const auto all = kSanitized ? some : names();
+  std::string what = "all";
+  if (kSanitized) what = "fig1 table1 fig2a theory-rounds soteria-a9a";
+  const auto first = porter(what + " --quick --out out");
   ASSERT_EQ(first.exit_code, 0) << first.output;
   EXPECT_EQ(first.output.find("\x1b"), std::string::npos) << "no control codes off a terminal";
-  const auto all = names();
   ASSERT_GE(all.size(), 4U);
   const auto index = read_file(dir_ / "out/index.html");
   for (const auto& name : all) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "porter/core/vector_math.hpp"
+#include "sanitized.hpp"
 #include "toy_network.hpp"
 
 namespace porter {
@@ -14,6 +15,7 @@ namespace porter {
 /// with noise.
 inline double worst_tracker_drift(std::size_t features, const char* compressor, double gamma,
                                   Precision precision, std::uint32_t rounds) {
+  if (kSanitized) rounds /= 10;
   const auto toy = ToyNetwork{.agents = 4,
                               .compressor = compressor,
                               .clip_target = ClipTarget::sample,
