@@ -16,7 +16,7 @@ instructions() {
   local name=$1 rounds=$2 problem=$3
   shift 3
   echo "time round $rounds" |
-    valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*Porter::step*' \
+    valgrind --tool=callgrind --collect-atstart=no --toggle-collect='*Porter<*>::step*' \
       --callgrind-out-file="$work/$name" "$worker" "$root/bench/problems/$problem.toml" run.threads=1 "$@" \
       >/dev/null 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
   awk -v name="$name" -v rounds="$rounds" \

@@ -11,39 +11,44 @@ namespace porter {
 namespace {
 
 // A chunk of all senders' rows stays in the first-level cache while the receivers pass by.
-constexpr std::size_t kChunkLines = 16;
+constexpr std::size_t kChunkBytes = 1024;
 
-template <class Real>
-struct Line {
-  typedef Real Vector __attribute__((vector_size(kLineBytes)));
-  static constexpr std::size_t kSize = kLineBytes / sizeof(Real);
+// A register of this instruction set.
+template <std::size_t lanes, class Real>
+struct Register {
+  typedef Real Vector __attribute__((vector_size(lanes * sizeof(double))));
+  static constexpr std::size_t kSize = sizeof(Vector) / sizeof(Real);
+  static constexpr std::size_t kPerLine = kLineBytes / sizeof(Vector);
 };
 
 // The sum stays in registers while the senders pass by.
-template <std::size_t lines, class Real>
-PORTER_INLINE inline void sum_lines(std::span<const MixingWeight> senders, const Real* q,
+template <std::size_t lanes, std::size_t registers, class Real>
+PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* q,
                                     std::size_t stride, Real* out) {
-  typename Line<Real>::Vector sums[lines] = {};
+  using Vector = typename Register<lanes, Real>::Vector;
+  Vector sums[registers] = {};
   for (const auto& [sender, weight] : senders) {
     const Real* row = q + sender * stride;
     const auto w = static_cast<Real>(weight);
-    for (std::size_t r = 0; r < lines; ++r) {
-      typename Line<Real>::Vector values;
-      std::memcpy(&values, row + r * Line<Real>::kSize, sizeof values);
+    for (std::size_t r = 0; r < registers; ++r) {
+      Vector values;
+      std::memcpy(&values, row + r * Register<lanes, Real>::kSize, sizeof values);
       sums[r] += w * values;
     }
   }
   std::memcpy(out, sums, sizeof sums);
 }
 
-template <class Real>
+// Eight registers at once, then a line at once.
+template <std::size_t lanes, class Real>
 PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* q,
-                                    std::size_t stride, std::size_t lines, Real* out) {
-  constexpr std::size_t kSize = Line<Real>::kSize;
-  std::size_t r = 0;
-  for (; r + 8 <= lines; r += 8) sum_lines<8>(senders, q + r * kSize, stride, out + r * kSize);
-  for (; r + 4 <= lines; r += 4) sum_lines<4>(senders, q + r * kSize, stride, out + r * kSize);
-  for (; r < lines; ++r) sum_lines<1>(senders, q + r * kSize, stride, out + r * kSize);
+                                    std::size_t stride, std::size_t size, Real* out) {
+  constexpr std::size_t kPerLine = Register<lanes, Real>::kPerLine;
+  constexpr std::size_t kLine = kPerLine * Register<lanes, Real>::kSize;
+  constexpr std::size_t kBlock = 8 * Register<lanes, Real>::kSize;
+  std::size_t j = 0;
+  for (; j + kBlock <= size; j += kBlock) sum_block<lanes, 8>(senders, q + j, stride, out + j);
+  for (; j < size; j += kLine) sum_block<lanes, kPerLine>(senders, q + j, stride, out + j);
 }
 
 }  // namespace
@@ -51,17 +56,17 @@ PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const
 template <class Real>
 void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRows<Real>& Q,
               std::size_t first, std::size_t size, std::span<Real> out) {
-  constexpr std::size_t kSize = Line<Real>::kSize;
-  const std::size_t lines = whole_lines<Real>(size) / kSize;
-  assert(first % kSize == 0 && first + size <= Q.dim());
-  assert(out.size() == incoming.size() * lines * kSize);
+  constexpr std::size_t kChunk = kChunkBytes / sizeof(Real);
+  const std::size_t row = whole_lines<Real>(size);
+  assert(first % whole_lines<Real>(1) == 0 && first + size <= Q.dim());
+  assert(out.size() == incoming.size() * row);
   const Real* q = Q.row(0).data() + first;
   Real* to = out.data();
-  with_vectors([=, stride = Q.stride()]<std::size_t>() PORTER_INLINE {
-    for (std::size_t chunk = 0; chunk < lines; chunk += kChunkLines)
+  with_vectors([=, stride = Q.stride()]<std::size_t lanes>() PORTER_INLINE {
+    for (std::size_t j = 0; j < row; j += kChunk)
       for (std::size_t i = 0; i < incoming.size(); ++i)
-        sum_chunk<Real>(incoming[i], q + chunk * kSize, stride,
-                        std::min(kChunkLines, lines - chunk), to + (i * lines + chunk) * kSize);
+        sum_chunk<lanes, Real>(incoming[i], q + j, stride, std::min(kChunk, row - j),
+                               to + i * row + j);
   });
 }
 
