@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint32_t kRebuildPeriod = 64;
 
 // Whether additions at single positions are cheaper than sums over whole rows. Measured: a position
-// takes four cycles, a row 1/8 of a cycle per coordinate if the rows of all agents fit the caches.
+// takes about four cycles, a coordinate of a row a quarter of one if the rows of all agents fit the
+// caches, and stored gaps are two more matrices to read and write.
 bool should_store_gaps(std::size_t agents, std::size_t kept, std::size_t dim) {
   constexpr std::size_t kFewAgents = 32, kSparse = 32;
   return agents > kFewAgents || kept * kSparse < dim;
