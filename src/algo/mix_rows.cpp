@@ -36,7 +36,8 @@ PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const
       sums[r] += w * values;
     }
   }
-  std::memcpy(out, sums, sizeof sums);
+  for (std::size_t r = 0; r < registers; ++r)  // one by one, or they would take a way over memory
+    std::memcpy(out + r * Register<lanes, Real>::kSize, &sums[r], sizeof sums[r]);
 }
 
 // Eight registers at once, then a line at once.
