@@ -132,7 +132,7 @@ int run(const Options& given) {
 
 }  // namespace
 
-void add_agent_command(CLI::App& app, int& exit_code) {
+void add_agent_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand("agent", "run one agent of a networked run");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the run's config with a section [agent] (TOML)")

@@ -148,7 +148,7 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_cluster_command(CLI::App& app, int& exit_code) {
+void add_cluster_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "cluster", "try a networked run: one agent process each on this machine, keys made for it");
   auto options = std::make_shared<Options>();

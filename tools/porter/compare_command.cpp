@@ -58,7 +58,7 @@ void compare(const Options& options) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app) {
+void add_compare_command(App& app) {
   auto* command = app.add_subcommand("compare", "print a table over finished runs");
   const auto options = std::make_shared<Options>();
   command

@@ -22,7 +22,7 @@ struct Source {
   DataOptions options{.bias = false};
   bool json = false;
 
-  void add_to(CLI::App& command) {
+  void add_to(App& command) {
     command.add_option("name", options.name, "a known data set, see `porter data list`")
         ->capture_default_str();
     command.add_option("--train", options.train, "instead: a libsvm, csv or npz file (.gz too)");
@@ -182,7 +182,7 @@ void split(const Source& source, const SplitOptions& options) {
 
 }  // namespace
 
-void add_data_command(CLI::App& app) {
+void add_data_command(App& app) {
   auto* data = app.add_subcommand("data", "data sets: what is there, what is in it, who gets what");
   data->require_subcommand(1);
   data->footer(

@@ -75,7 +75,7 @@ int demo(const fs::path& out, std::uint32_t rounds) {
 
 }  // namespace
 
-void add_demo_command(CLI::App& app, int& exit_code) {
+void add_demo_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "demo", "train PORTER-DP beside SoteriaFL-SGD on built-in data and write a report");
   auto out = std::make_shared<std::string>("runs/demo");
@@ -84,7 +84,8 @@ void add_demo_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--rounds", *rounds, "rounds of each run")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->type_name("N")
+      ->range(1, 1000000000);
   command->callback([=, &exit_code] { exit_code = demo(*out, *rounds); });
 }
 

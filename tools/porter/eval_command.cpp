@@ -90,7 +90,7 @@ void evaluate(const Options& options) {
 
 }  // namespace
 
-void add_eval_command(CLI::App& app) {
+void add_eval_command(App& app) {
   auto* command = app.add_subcommand("eval", "use a trained model: loss, accuracy, predictions");
   auto options = std::make_shared<Options>();
   command->add_option("model", options->model, "a run folder, or its model.npz")->required();

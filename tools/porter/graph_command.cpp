@@ -124,7 +124,7 @@ std::string help_of(std::string_view title, const Table& table) {
 
 }  // namespace
 
-void add_graph_command(CLI::App& app) {
+void add_graph_command(App& app) {
   auto* command = app.add_subcommand(
       "graph", "build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
   const auto options = std::make_shared<Options>();

@@ -72,7 +72,7 @@ void show(const Options& options, int& exit_code) {
 
 }  // namespace
 
-void add_keys_command(CLI::App& app, int& exit_code) {
+void add_keys_command(App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("keys", "certificates by which networked agents know each other");
   command->require_subcommand(1);
@@ -82,7 +82,7 @@ void add_keys_command(CLI::App& app, int& exit_code) {
     sub->add_option("folder", options->folder, "where the keys are")->required();
     return sub;
   };
-  const auto add_making = [&](CLI::App* sub, int& days, const char* days_help) {
+  const auto add_making = [&](App* sub, int& days, const char* days_help) {
     sub->add_option("--days", days, days_help)->capture_default_str();
     sub->add_flag("--force", options->force, "replace what is there");
   };

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <new>
 
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/simd.hpp"
@@ -12,32 +13,15 @@ namespace {
 
 constexpr int kFailed = 1, kWrongUsage = 2;
 
-// CLI11 would only say that a sub-command is missing.
-void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::string known;
-  for (const auto* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == argv[1]) return;
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  porter::fail(porter::ErrorKind::usage, "unknown command \"", argv[1],
-               "\"; expected one of: ", known);
-}
-
 int run(int argc, char** argv) {
-  CLI::App app{"porter: decentralised training with compressed messages, clipping and privacy"};
-  app.name("porter");
-  app.set_version_flag("--version", std::string("porter ") + porter::kVersion);
-  app.add_option_function<std::string>(
-         "--simd", [](const std::string& name) { porter::limit_simd(name); },
-         "Use no better instruction set than this; results do not depend on it")
+  porter::cli::App app(
+      "porter", "porter: decentralised training with compressed messages, clipping and privacy");
+  app.version_flag("--version", std::string("porter ") + porter::kVersion);
+  app.add_action("--simd", porter::limit_simd,
+                 "Use no better instruction set than this; results do not depend on it")
       ->type_name("NAME")
       ->default_str(porter::simd_target());
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return std::string("porter: ") + error.what() + "\nRun " + failed->get_display_name() +
-           " --help for more information.\n";
-  });
   int exit_code = 0;
   porter::cli::add_demo_command(app, exit_code);
   porter::cli::add_run_command(app, exit_code);
@@ -52,12 +36,7 @@ int run(int argc, char** argv) {
   porter::cli::add_keys_command(app, exit_code);
   porter::cli::add_agent_command(app, exit_code);
   porter::cli::add_cluster_command(app, exit_code);
-  refuse_unknown_command(app, argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
-  }
+  if (!app.parse(argc, argv)) return kWrongUsage;
   return exit_code;
 }
 

@@ -257,7 +257,7 @@ std::string help_of_faults() {
   return text;
 }
 
-void add_setting_options(CLI::App& command, Options& options) {
+void add_setting_options(App& command, Options& options) {
   auto* config = command.add_option("--config", options.config, "Audit this training")
                      ->type_name("CONFIG.toml");
   command.add_option("--set", options.overrides, "Change a key of the config, section.key=value")
@@ -285,7 +285,7 @@ void add_setting_options(CLI::App& command, Options& options) {
 
 }  // namespace
 
-void add_privacy_audit(CLI::App& privacy, int& exit_code) {
+void add_privacy_audit(App& privacy, int& exit_code) {
   auto* command = privacy.add_subcommand(
       "audit", "attack our own mechanism: is epsilon larger than what is promised?");
   const auto options = std::make_shared<Options>();

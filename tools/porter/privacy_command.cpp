@@ -4,7 +4,7 @@
 
 namespace porter::cli {
 
-void add_privacy_command(CLI::App& app, int& exit_code) {
+void add_privacy_command(App& app, int& exit_code) {
   auto* privacy = app.add_subcommand("privacy", "what clipping, sampling and noise promise");
   privacy->require_subcommand(1);
   privacy->footer(

@@ -42,7 +42,7 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_privacy_delta(CLI::App& privacy) {
+void add_privacy_delta(App& privacy) {
   auto* command = privacy.add_subcommand("delta", "the delta of a given noise at an epsilon");
   const auto options = std::make_shared<Options>();
   options->mechanism.add_to(*command);

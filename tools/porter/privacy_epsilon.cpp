@@ -47,7 +47,7 @@ void run(const AccountingOptions& options) {
 
 }  // namespace
 
-void add_privacy_epsilon(CLI::App& privacy) {
+void add_privacy_epsilon(App& privacy) {
   auto* command = privacy.add_subcommand("epsilon", "the epsilon of a given noise");
   const auto options = std::make_shared<AccountingOptions>();
   options->add_to(*command);

@@ -98,7 +98,7 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_privacy_ledger(CLI::App& privacy) {
+void add_privacy_ledger(App& privacy) {
   auto* command = privacy.add_subcommand(
       "ledger", "show an agent's privacy ledger and verify every record of it");
   const auto options = std::make_shared<Options>();

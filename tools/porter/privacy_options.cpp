@@ -39,7 +39,7 @@ std::string rounded(double value, int digits, double towards) {
 
 }  // namespace
 
-void MechanismOptions::add_to(CLI::App& command) {
+void MechanismOptions::add_to(App& command) {
   command
       .add_option("--sampler", sampler,
                   "How a round chooses its records: fixed (b of m), poisson or full")
@@ -65,7 +65,7 @@ void MechanismOptions::add_to(CLI::App& command) {
   command.add_flag("--json", json, "Print JSON");
 }
 
-void MechanismOptions::add_sigma_to(CLI::App& command) {
+void MechanismOptions::add_sigma_to(App& command) {
   command.add_option("--sigma", sigma, "Standard deviation of the noise on the averaged gradient")
       ->required()
       ->type_name("SIGMA");
@@ -162,7 +162,7 @@ std::string MechanismOptions::to_text() const {
   return text + fmt::format("rounds         {}\n", rounds);
 }
 
-void DeltaOption::add_to(CLI::App& command) {
+void DeltaOption::add_to(App& command) {
   command.add_option("--delta", delta, "Probability with which the promise may fail")
       ->capture_default_str()
       ->type_name("DELTA");
@@ -184,7 +184,7 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   return {std::move(warning)};
 }
 
-void AccountingOptions::add_to(CLI::App& command) {
+void AccountingOptions::add_to(App& command) {
   mechanism.add_to(command);
   delta.add_to(command);
 }

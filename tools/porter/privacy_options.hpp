@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "command_line.hpp"
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -22,8 +22,8 @@ struct MechanismOptions {
   double clip = 1;
   bool json = false;
 
-  void add_to(CLI::App& command);
-  void add_sigma_to(CLI::App& command);
+  void add_to(App& command);
+  void add_sigma_to(App& command);
 
   /// Checked. The noise multiplier is 0 where there is no sigma. Throws Error{usage} naming the
   /// option.
@@ -54,7 +54,7 @@ struct DeltaOption {
   double delta = 1e-5;
   bool allow_large = false;
 
-  void add_to(CLI::App& command);
+  void add_to(App& command);
   /// A delta of 1/m allows to publish one record in full. Throws Error{usage} for delta >= 1/m
   /// unless allowed; returns warnings, which are printed to standard error as well.
   std::vector<std::string> check(std::int64_t records) const;
@@ -65,7 +65,7 @@ struct AccountingOptions {
   MechanismOptions mechanism;
   DeltaOption delta;
 
-  void add_to(CLI::App& command);
+  void add_to(App& command);
   /// Throws Error{usage} for samplers that are not accounted for, with `unamplified`, which says
   /// what they are worth; returns the warnings on delta.
   std::vector<std::string> check(

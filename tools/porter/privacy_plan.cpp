@@ -145,7 +145,7 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_privacy_plan(CLI::App& privacy) {
+void add_privacy_plan(App& privacy) {
   auto* command = privacy.add_subcommand(
       "plan", "which batch size and how many rounds: noise, traffic, what the theorems allow");
   const auto options = std::make_shared<Options>();

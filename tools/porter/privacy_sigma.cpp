@@ -53,7 +53,7 @@ void run(Options options) {
 
 }  // namespace
 
-void add_privacy_sigma(CLI::App& privacy) {
+void add_privacy_sigma(App& privacy) {
   auto* command = privacy.add_subcommand("sigma", "the least noise that keeps an epsilon");
   const auto options = std::make_shared<Options>();
   options->add_to(*command);

@@ -61,7 +61,7 @@ void run(bool json, bool markdown) {
 
 }  // namespace
 
-void add_privacy_table(CLI::App& privacy) {
+void add_privacy_table(App& privacy) {
   auto* command = privacy.add_subcommand(
       "table", "what the paper's formula for sigma is worth, in its own 16 settings");
   const auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);

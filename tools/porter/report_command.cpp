@@ -28,7 +28,7 @@ void report(const Options& options) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app) {
+void add_report_command(App& app) {
   auto* command = app.add_subcommand("report", "write one self-contained HTML page over runs");
   const auto options = std::make_shared<Options>();
   command

@@ -172,7 +172,7 @@ int run(const Options& options) {
   return 0;
 }
 
-void add_orders_options(CLI::App& command, OrdersRequest& orders) {
+void add_orders_options(App& command, OrdersRequest& orders) {
   const auto add = [&](const char* name, double& value, const char* help) {
     command.add_option(name, value, help)->capture_default_str()->group("table1");
   };
@@ -188,7 +188,7 @@ void add_orders_options(CLI::App& command, OrdersRequest& orders) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app, int& exit_code) {
+void add_reproduce_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "reproduce", "the paper's figures, tables and theorems, held against measured curves");
   auto options = std::make_shared<Options>();
@@ -204,10 +204,10 @@ void add_reproduce_command(CLI::App& app, int& exit_code) {
       ->add_option("--threads", options->threads,
                    "runs at the same time (default: one per core); does not change results")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->range(1, 1024);
   command->add_option("--seeds", options->seeds, "runs of each setting, instead of the file's")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000));
+      ->range(1, 1000);
   command->add_flag("--force", options->force, "forget what earlier calls have trained");
   add_orders_options(*command, options->orders);
   command->footer(

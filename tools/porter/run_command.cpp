@@ -51,7 +51,7 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, int& exit_code) {
+void add_run_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand("run", "train one model as a config file says");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the config file (TOML)")->required();

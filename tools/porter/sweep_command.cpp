@@ -127,7 +127,7 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, int& exit_code) {
+void add_sweep_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "sweep", "search for the best settings: a grid or at random, several seeds");
   auto options = std::make_shared<Options>();
@@ -166,7 +166,7 @@ void add_sweep_command(CLI::App& app, int& exit_code) {
   command->add_option("--out", options->out, "folder of the sweep (default: runs/sweep-TIME)");
   command->add_option("--jobs", options->jobs, "runs at the same time (default: one per core)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->range(1, 1024);
   command->add_flag("--json", options->json, "print summary.json instead of the table");
   command->add_flag("--dry-run", options->dry_run, "check everything and list the settings");
   auto* resume = command->add_flag("--resume", options->resume, "continue the sweep in --out");

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "porter/core/error.hpp"
+
+namespace porter::cli {
+
+struct App::Parts {
+  std::unique_ptr<CLI::App> owned;  // of the whole command; sub-commands belong to theirs
+  CLI::App* app;
+  std::deque<Option> options;
+  std::vector<std::unique_ptr<App>> subcommands;
+};
+
+App::App(const std::string& name, const std::string& description)
+    : parts_(new Parts{std::make_unique<CLI::App>(description, name), nullptr, {}, {}}) {
+  parts_->app = parts_->owned.get();
+  parts_->app->failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return std::string("porter: ") + error.what() + "\nRun " + failed->get_display_name() +
+           " --help for more information.\n";
+  });
+}
+
+App::App(CLI::App& app) : parts_(new Parts{nullptr, &app, {}, {}}) {}
+
+App::~App() = default;
+
+App* App::add_subcommand(const std::string& name, const std::string& help) {
+  parts_->subcommands.emplace_back(new App(*parts_->app->add_subcommand(name, help)));
+  return parts_->subcommands.back().get();
+}
+
+Option* App::keep(CLI::Option* option) { return &parts_->options.emplace_back(*option); }
+
+template <class T>
+Option* App::add_option(const std::string& name, T& value, const std::string& help) {
+  return keep(parts_->app->add_option(name, value, help));
+}
+
+#define PORTER_OPTION_OF(...) \
+  template Option* App::add_option(const std::string&, __VA_ARGS__&, const std::string&)
+PORTER_OPTION_OF(int);
+PORTER_OPTION_OF(std::uint16_t);
+PORTER_OPTION_OF(std::uint32_t);
+PORTER_OPTION_OF(std::int64_t);
+PORTER_OPTION_OF(std::uint64_t);
+PORTER_OPTION_OF(double);
+PORTER_OPTION_OF(std::string);
+PORTER_OPTION_OF(std::filesystem::path);
+PORTER_OPTION_OF(std::optional<std::uint32_t>);
+PORTER_OPTION_OF(std::optional<std::int64_t>);
+PORTER_OPTION_OF(std::optional<double>);
+PORTER_OPTION_OF(std::optional<std::string>);
+PORTER_OPTION_OF(std::vector<int>);
+PORTER_OPTION_OF(std::vector<std::string>);
+PORTER_OPTION_OF(std::vector<std::filesystem::path>);
+#undef PORTER_OPTION_OF
+
+Option* App::add_flag(const std::string& name, bool& value, const std::string& help) {
+  return keep(parts_->app->add_flag(name, value, help));
+}
+
+Option* App::add_action(const std::string& name,
+                        const std::function<void(const std::string&)>& action,
+                        const std::string& help) {
+  return keep(parts_->app->add_option_function(name, action, help));
+}
+
+Option* App::get_option(const std::string& name) { return keep(parts_->app->get_option(name)); }
+
+void App::callback(const std::function<void()>& action) { parts_->app->callback(action); }
+
+void App::footer(const std::string& text) { parts_->app->footer(text); }
+
+void App::require_subcommand(int count) { parts_->app->require_subcommand(count); }
+
+void App::version_flag(const std::string& name, const std::string& text) {
+  parts_->app->set_version_flag(name, text);
+}
+
+namespace {
+
+// CLI11 would only say that a sub-command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string known;
+  for (const auto* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  fail(ErrorKind::usage, "unknown command \"", argv[1], "\"; expected one of: ", known);
+}
+
+}  // namespace
+
+bool App::parse(int argc, char** argv) {
+  refuse_unknown_command(*parts_->app, argc, argv);
+  try {
+    parts_->app->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return parts_->app->exit(error) == 0;
+  }
+  return true;
+}
+
+Option* Option::required() { return option_.required(), this; }
+Option* Option::type_name(const std::string& name) { return option_.type_name(name), this; }
+Option* Option::default_str(const std::string& text) { return option_.default_str(text), this; }
+Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
+Option* Option::group(const std::string& name) { return option_.group(name), this; }
+Option* Option::expected(int values) { return option_.expected(values), this; }
+Option* Option::take_all() { return option_.take_all(), this; }
+Option* Option::excludes(Option* other) { return option_.excludes(&other->option_), this; }
+Option* Option::needs(Option* other) { return option_.needs(&other->option_), this; }
+Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }
+
+}  // namespace porter::cli
