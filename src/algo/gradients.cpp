@@ -51,6 +51,8 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, st
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
   const auto desk = desks_.take();
+  scales_[agent] = 1;
+  if (clipped_mean_in_float(*desk, agent, x, round, g)) return;
   desk->x.resize(x.size());
   desk->g.resize(x.size());
   widen(x, desk->x);
@@ -126,25 +128,47 @@ void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
   options_.sampler.draw(rng, batch);
 }
 
+// What is clipped sample by sample gets the factor.
+BatchRequest GradientEstimator::request(const Desk& desk, std::size_t agent) const {
+  // The mean of one sample is the sample: the model then knows its norm without another pass.
+  const bool single = options_.sampler.batch() == 1 && desk.batch.size() == 1;
+  const bool by_sample = options_.clip.kind != Clip::Kind::none &&
+                         (options_.clip_target == ClipTarget::sample || single);
+  return {.data = problem_.train,
+          .first_row = problem_.first_row(agent),
+          .rows = desk.batch,
+          .factor = by_sample ? &factor_ : nullptr};
+}
+
 // g becomes the mean up to the factor that is returned.
 double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
                                        std::uint32_t round, std::span<double> g) {
   draw_batch(agent, round, desk.batch);
+  const auto batch = request(desk, agent);
   const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
-  const bool clips = options_.clip.kind != Clip::Kind::none;
-  // The mean of one sample is the sample: the model then knows its norm without another pass.
-  const bool single = options_.sampler.batch() == 1 && desk.batch.size() == 1;
-  const bool by_sample = clips && (options_.clip_target == ClipTarget::sample || single);
-  const double sum_scale = problem_.model.gradient_sum(x,
-                                                       {.data = problem_.train,
-                                                        .first_row = problem_.first_row(agent),
-                                                        .rows = desk.batch,
-                                                        .factor = by_sample ? &factor_ : nullptr},
-                                                       g, desk.workspace);
-  if (!clips || by_sample) return sum_scale * mean;
-  const double factor = factor_(std::sqrt(squared_norm(g)) * sum_scale * mean);
+  const double scale = problem_.model.gradient_sum(x, batch, g, desk.workspace) * mean;
+  if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
+  const double factor = factor_(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
-  return sum_scale * mean * factor;
+  return scale * factor;
+}
+
+// Whether g is the mean.
+bool GradientEstimator::clipped_mean_in_float(Desk& desk, std::size_t agent,
+                                              std::span<const float> x, std::uint32_t round,
+                                              std::span<float> g) {
+  if (options_.secure || options_.sampler.batch() == 1) return false;
+  draw_batch(agent, round, desk.batch);
+  const auto batch = request(desk, agent);
+  if (!problem_.model.gradient_sum_in_float(x, batch, g, desk.workspace)) return false;
+  double factor = 1.0 / static_cast<double>(options_.sampler.batch());
+  if (!batch.factor && options_.clip.kind != Clip::Kind::none)
+    factor *= factor_(std::sqrt(squared_norm(g)) * factor);
+  if (factor == 0)
+    std::fill(g.begin(), g.end(), 0.0F);  // the factor alone would keep NaN
+  else
+    scaled_copy(static_cast<float>(factor), g, g);
+  return true;
 }
 
 }  // namespace porter

@@ -17,56 +17,60 @@ struct Tile {
   static constexpr std::size_t kVectors = lanes == 8 ? 1 : 2;
 };
 
+// Numbers that the compiler keeps in one register.
+template <std::size_t size, class Real>
+struct Register {
+  typedef Real Vector __attribute__((vector_size(size * sizeof(Real))));
+};
+
 // One vector at a time: a copy of several would keep the array in memory.
-template <std::size_t lanes, std::size_t vectors>
-[[gnu::always_inline]] inline void load(typename Lanes<lanes>::Vector (&to)[vectors],
-                                        const double* from) {
-  for (std::size_t v = 0; v < vectors; ++v) std::memcpy(&to[v], from + v * lanes, sizeof to[v]);
+template <class Vector, std::size_t vectors, class Real>
+[[gnu::always_inline]] inline void load(Vector (&to)[vectors], const Real* from) {
+  for (std::size_t v = 0; v < vectors; ++v)
+    std::memcpy(&to[v], from + v * (sizeof(Vector) / sizeof(Real)), sizeof(Vector));
 }
 
-template <std::size_t lanes, std::size_t vectors>
-[[gnu::always_inline]] inline void store(double* to,
-                                         const typename Lanes<lanes>::Vector (&from)[vectors]) {
-  for (std::size_t v = 0; v < vectors; ++v) std::memcpy(to + v * lanes, &from[v], sizeof from[v]);
+template <class Vector, std::size_t vectors, class Real>
+[[gnu::always_inline]] inline void store(Real* to, const Vector (&from)[vectors]) {
+  for (std::size_t v = 0; v < vectors; ++v)
+    std::memcpy(to + v * (sizeof(Vector) / sizeof(Real)), &from[v], sizeof(Vector));
 }
 
-// `rows` rows of `vectors` whole vectors.
-template <std::size_t lanes, std::size_t rows, std::size_t vectors>
-[[gnu::always_inline]] inline void tile(std::size_t k, StridedMatrix a, const double* b,
-                                        std::size_t ldb, double* c, std::size_t ldc) {
-  typename Lanes<lanes>::Vector sums[rows][vectors], row[vectors];
-  for (std::size_t i = 0; i < rows; ++i) load<lanes>(sums[i], c + i * ldc);
+// `rows` rows of `vectors` vectors of `size` numbers.
+template <std::size_t size, std::size_t rows, std::size_t vectors, class Real>
+[[gnu::always_inline]] inline void tile(std::size_t k, StridedMatrix<Real> a, const Real* b,
+                                        std::size_t ldb, Real* c, std::size_t ldc) {
+  typename Register<size, Real>::Vector sums[rows][vectors], row[vectors];
+  for (std::size_t i = 0; i < rows; ++i) load(sums[i], c + i * ldc);
   for (std::size_t p = 0; p < k; ++p) {
-    load<lanes>(row, b + p * ldb);
+    load(row, b + p * ldb);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t v = 0; v < vectors; ++v)
         sums[i][v] += a.data[i * a.row_stride + p * a.column_stride] * row[v];
   }
-  for (std::size_t i = 0; i < rows; ++i) store<lanes>(c + i * ldc, sums[i]);
+  for (std::size_t i = 0; i < rows; ++i) store(c + i * ldc, sums[i]);
 }
 
 // All rows of C, `vectors` vectors of columns.
-template <std::size_t lanes, std::size_t vectors>
-[[gnu::always_inline]] inline void strip(std::size_t m, std::size_t k, StridedMatrix a,
-                                         const double* b, std::size_t ldb, double* c,
-                                         std::size_t ldc) {
-  constexpr std::size_t kRows = Tile<lanes>::kRows;
+template <std::size_t size, std::size_t block, std::size_t vectors, class Real>
+[[gnu::always_inline]] inline void strip(std::size_t m, std::size_t k, StridedMatrix<Real> a,
+                                         const Real* b, std::size_t ldb, Real* c, std::size_t ldc) {
   const auto from = [&](std::size_t i) PORTER_INLINE {
-    return StridedMatrix{a.data + i * a.row_stride, a.row_stride, a.column_stride};
+    return StridedMatrix<Real>{a.data + i * a.row_stride, a.row_stride, a.column_stride};
   };
   std::size_t i = 0;
-  for (; i + kRows <= m; i += kRows)
-    tile<lanes, kRows, vectors>(k, from(i), b, ldb, c + i * ldc, ldc);
-  for (; i < m; ++i) tile<lanes, 1, vectors>(k, from(i), b, ldb, c + i * ldc, ldc);
+  for (; i + block <= m; i += block)
+    tile<size, block, vectors>(k, from(i), b, ldb, c + i * ldc, ldc);
+  for (; i < m; ++i) tile<size, 1, vectors>(k, from(i), b, ldb, c + i * ldc, ldc);
 }
 
 // The columns that do not fill a vector: `rows` running sums of each column at a time.
-template <std::size_t rows>
-[[gnu::always_inline]] inline void narrow(std::size_t n, std::size_t k, StridedMatrix a,
-                                          const double* b, std::size_t ldb, double* c,
+template <std::size_t rows, class Real>
+[[gnu::always_inline]] inline void narrow(std::size_t n, std::size_t k, StridedMatrix<Real> a,
+                                          const Real* b, std::size_t ldb, Real* c,
                                           std::size_t ldc) {
   for (std::size_t j = 0; j < n; ++j) {
-    double sums[rows];
+    Real sums[rows];
     for (std::size_t i = 0; i < rows; ++i) sums[i] = c[i * ldc + j];
     for (std::size_t p = 0; p < k; ++p)
       for (std::size_t i = 0; i < rows; ++i)
@@ -75,25 +79,26 @@ template <std::size_t rows>
   }
 }
 
-// One row of C in registers, `vectors` whole vectors.
-template <std::size_t lanes, std::size_t vectors>
-[[gnu::always_inline]] inline void sparse_row(const SparseMatrix& a, std::size_t row,
-                                              const double* b, std::size_t ldb, double* c) {
-  typename Lanes<lanes>::Vector sums[vectors], part;
-  load<lanes>(sums, c);
+// One row of C in registers, `vectors` vectors of `size` numbers.
+template <std::size_t size, std::size_t vectors, class Real>
+[[gnu::always_inline]] inline void sparse_row(const SparseMatrix<Real>& a, std::size_t row,
+                                              const Real* b, std::size_t ldb, Real* c) {
+  typename Register<size, Real>::Vector sums[vectors], part;
+  load(sums, c);
   for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e) {
-    const double* from = b + a.columns[e] * ldb;
+    const Real* from = b + a.columns[e] * ldb;
     for (std::size_t v = 0; v < vectors; ++v) {
-      std::memcpy(&part, from + v * lanes, sizeof part);
+      std::memcpy(&part, from + v * size, sizeof part);
       sums[v] += a.values[e] * part;
     }
   }
-  store<lanes>(c, sums);
+  store(c, sums);
 }
 
-[[gnu::always_inline]] inline void sparse_row_end(const SparseMatrix& a, std::size_t row,
-                                                  std::size_t width, const double* b,
-                                                  std::size_t ldb, double* c) {
+template <class Real>
+[[gnu::always_inline]] inline void sparse_row_end(const SparseMatrix<Real>& a, std::size_t row,
+                                                  std::size_t width, const Real* b, std::size_t ldb,
+                                                  Real* c) {
   for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e)
     for (std::size_t j = 0; j < width; ++j) c[j] += a.values[e] * b[a.columns[e] * ldb + j];
 }
@@ -103,18 +108,18 @@ template <std::size_t lanes, std::size_t rows>
 [[gnu::always_inline]] inline void dots(std::size_t n, const double* a, const double* x,
                                         double* y) {
   constexpr std::size_t kVectors = kPartialSums / lanes;
-  typename Lanes<lanes>::Vector sums[rows][kVectors] = {}, part[kVectors], row[kVectors];
+  typename Register<lanes, double>::Vector sums[rows][kVectors] = {}, part[kVectors], row[kVectors];
   std::size_t j = 0;
   for (; j + kPartialSums <= n; j += kPartialSums) {
-    load<lanes>(part, x + j);
+    load(part, x + j);
     for (std::size_t i = 0; i < rows; ++i) {
-      load<lanes>(row, a + i * n + j);
+      load(row, a + i * n + j);
       for (std::size_t v = 0; v < kVectors; ++v) sums[i][v] += row[v] * part[v];
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
     double partial[kPartialSums];
-    store<lanes>(partial, sums[i]);
+    store(partial, sums[i]);
     for (std::size_t rest = j; rest < n; ++rest) partial[rest - j] += a[i * n + rest] * x[rest];
     y[i] = add_up(partial);
   }
@@ -138,33 +143,41 @@ void for_each_block(std::size_t m, std::size_t n, Work work) {
 
 }  // namespace
 
-void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix a, const double* b,
-                  std::size_t ldb, double* c, std::size_t ldc) {
+template <class Real>
+void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Real> a, const Real* b,
+                  std::size_t ldb, Real* c, std::size_t ldc) {
   with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
-    constexpr std::size_t kWide = Tile<lanes>::kVectors;
+    constexpr std::size_t kRows = Tile<lanes>::kRows, kVectors = Tile<lanes>::kVectors;
+    constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real), kHalf = kSize / 2;
     std::size_t j = 0;
-    for (; j + kWide * lanes <= n; j += kWide * lanes)
-      strip<lanes, kWide>(m, k, a, b + j, ldb, c + j, ldc);
-    for (; j + lanes <= n; j += lanes) strip<lanes, 1>(m, k, a, b + j, ldb, c + j, ldc);
+    for (; j + kVectors * kSize <= n; j += kVectors * kSize)
+      strip<kSize, kRows, kVectors>(m, k, a, b + j, ldb, c + j, ldc);
+    for (; j + kSize <= n; j += kSize) strip<kSize, kRows, 1>(m, k, a, b + j, ldb, c + j, ldc);
+    if (kHalf >= 4 && j + kHalf <= n) {
+      strip<kHalf, kRows, 1>(m, k, a, b + j, ldb, c + j, ldc);
+      j += kHalf;
+    }
     if (j == n) return;
     std::size_t i = 0;
     const auto from = [&] PORTER_INLINE {
-      return StridedMatrix{a.data + i * a.row_stride, a.row_stride, a.column_stride};
+      return StridedMatrix<Real>{a.data + i * a.row_stride, a.row_stride, a.column_stride};
     };
     for (; i + 8 <= m; i += 8) narrow<8>(n - j, k, from(), b + j, ldb, c + i * ldc + j, ldc);
     for (; i < m; ++i) narrow<1>(n - j, k, from(), b + j, ldb, c + i * ldc + j, ldc);
   });
 }
 
-void multiply_add(const SparseMatrix& a, std::size_t n, const double* b, std::size_t ldb, double* c,
-                  std::size_t ldc) {
+template <class Real>
+void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std::size_t ldb,
+                  Real* c, std::size_t ldc) {
   with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+    constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
     for (std::size_t row = 0; row < a.rows(); ++row) {
-      double* to = c + row * ldc;
+      Real* to = c + row * ldc;
       std::size_t j = 0;
-      for (; j + 8 * lanes <= n; j += 8 * lanes) sparse_row<lanes, 8>(a, row, b + j, ldb, to + j);
-      for (; j + 2 * lanes <= n; j += 2 * lanes) sparse_row<lanes, 2>(a, row, b + j, ldb, to + j);
-      for (; j + lanes <= n; j += lanes) sparse_row<lanes, 1>(a, row, b + j, ldb, to + j);
+      for (; j + 8 * kSize <= n; j += 8 * kSize) sparse_row<kSize, 8>(a, row, b + j, ldb, to + j);
+      for (; j + 2 * kSize <= n; j += 2 * kSize) sparse_row<kSize, 2>(a, row, b + j, ldb, to + j);
+      for (; j + kSize <= n; j += kSize) sparse_row<kSize, 1>(a, row, b + j, ldb, to + j);
       if (j < n) sparse_row_end(a, row, n - j, b + j, ldb, to + j);
     }
   });
@@ -189,17 +202,30 @@ void outer_product(std::span<const double> u, std::span<const double> v, double*
   });
 }
 
-void transpose(std::size_t m, std::size_t n, const double* a, std::size_t lda, double* b,
+template <class Real>
+void transpose(std::size_t m, std::size_t n, const Real* a, std::size_t lda, Real* b,
                std::size_t ldb) {
   for_each_block(
       m, n, [=](std::size_t i, std::size_t j) PORTER_INLINE { b[j * ldb + i] = a[i * lda + j]; });
 }
 
-void add_transposed(std::size_t m, std::size_t n, const double* a, std::span<const double> u,
-                    double* b) {
+template <class Real>
+void add_transposed(std::size_t m, std::size_t n, const Real* a,
+                    std::span<const std::type_identity_t<Real>> u, Real* b) {
   for_each_block(m, n, [=](std::size_t i, std::size_t j) PORTER_INLINE {
     b[j * m + i] += u[j] + a[i * n + j];
   });
 }
+
+#define PORTER_PRODUCTS_OF(Real)                                                                   \
+  template void multiply_add(std::size_t, std::size_t, std::size_t, StridedMatrix<Real>,           \
+                             const Real*, std::size_t, Real*, std::size_t);                        \
+  template void multiply_add(const SparseMatrix<Real>&, std::size_t, const Real*, std::size_t,     \
+                             Real*, std::size_t);                                                  \
+  template void transpose(std::size_t, std::size_t, const Real*, std::size_t, Real*, std::size_t); \
+  template void add_transposed(std::size_t, std::size_t, const Real*, std::span<const Real>, Real*)
+PORTER_PRODUCTS_OF(double);
+PORTER_PRODUCTS_OF(float);
+#undef PORTER_PRODUCTS_OF
 
 }  // namespace porter

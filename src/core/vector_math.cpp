@@ -31,7 +31,15 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return interleaved_sum(a.size(), [=](std::size_t i) PORTER_INLINE { return p[i] * q[i]; });
 }
 
+double dot(std::span<const float> a, std::span<const float> b) {
+  assert(a.size() == b.size());
+  const float *p = a.data(), *q = b.data();
+  return interleaved_sum(a.size(),
+                         [=](std::size_t i) PORTER_INLINE { return double{p[i]} * double{q[i]}; });
+}
+
 double squared_norm(std::span<const double> x) { return dot(x, x); }
+double squared_norm(std::span<const float> x) { return dot(x, x); }
 
 double squared_distance(std::span<const double> a, std::span<const double> b) {
   assert(a.size() == b.size());
@@ -105,6 +113,15 @@ void scaled_copy(double a, std::span<const double> x, std::span<float> y) {
   float* q = y.data();
   with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = static_cast<float>(a * p[i]);
+  });
+}
+
+void scaled_copy(float a, std::span<const float> x, std::span<float> y) {
+  assert(x.size() == y.size());
+  const float* p = x.data();
+  float* q = y.data();
+  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < n; ++i) q[i] = a * p[i];
   });
 }
 

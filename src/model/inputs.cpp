@@ -14,7 +14,8 @@ constexpr double kSparseShare = 0.4;
 
 }  // namespace
 
-void Inputs::begin(std::size_t features, std::size_t count) {
+template <class Real>
+void Inputs<Real>::begin(std::size_t features, std::size_t count) {
   assert(count <= kMaxRows);
   features_ = features;
   dense_rows_.clear();
@@ -29,14 +30,15 @@ void Inputs::begin(std::size_t features, std::size_t count) {
 }
 
 // The first feature stands for the background: it is the corner of an image.
-void Inputs::add(const Sample& sample) {
+template <class Real>
+void Inputs<Real>::add(const Sample& sample) {
   std::size_t at = starts_.back();
   double squares = 0, background = 0;
   if (sample.sparse) {
     for (std::size_t i = 0; i < sample.values.size(); ++i, ++at) {
       columns_[at] = sample.columns[i];
-      entries_[at] = double{sample.values[i]};
-      squares += entries_[at] * entries_[at];
+      entries_[at] = Real{sample.values[i]};
+      squares += double{entries_[at]} * double{entries_[at]};
     }
   } else {
     const float first = sample.values[0];
@@ -47,54 +49,62 @@ void Inputs::add(const Sample& sample) {
     }
     for (std::size_t e = starts_.back(); e < at; ++e) {
       const double value = double{sample.values[columns_[e]]};
-      entries_[e] = value - background;
+      entries_[e] = static_cast<Real>(value - background);
       squares += value * value;
     }
     squares += static_cast<double>(features_ - (at - starts_.back())) * (background * background);
     dense_rows_.push_back(sample.values.data());
   }
   starts_.push_back(static_cast<std::uint32_t>(at));
-  background_.push_back(background);
+  background_.push_back(static_cast<Real>(background));
   squared_norms_.push_back(squares);
 }
 
-void Inputs::finish() {
+template <class Real>
+void Inputs<Real>::finish() {
   const auto all = static_cast<double>(rows() * features_);
   dense_ = !dense_rows_.empty() && starts_.back() > kSparseShare * all;
   if (!dense_) return;
   if (values_.size() < rows() * features_) values_.resize(rows() * features_);
   for (std::size_t i = 0; i < rows(); ++i)
-    widen({dense_rows_[i], features_}, std::span(values_).subspan(i * features_, features_));
+    std::copy_n(dense_rows_[i], features_, values_.data() + i * features_);
 }
 
-void Inputs::multiply(std::size_t n, const double* b, std::span<const double> column_sums,
-                      double* c) const {
+template <class Real>
+void Inputs<Real>::multiply(std::size_t n, const Real* b, std::span<const Real> column_sums,
+                            Real* c) const {
   if (dense_) {
-    std::fill_n(c, rows() * n, 0.0);
-    return multiply_add(rows(), n, features_, {values_.data(), features_, 1}, b, n, c, n);
+    std::fill_n(c, rows() * n, Real{0});
+    return multiply_add<Real>(rows(), n, features_, {values_.data(), features_, 1}, b, n, c, n);
   }
-  for (std::size_t i = 0; i < rows(); ++i) scaled_copy(background_[i], column_sums, {c + i * n, n});
-  multiply_add({starts_, columns_, entries_}, n, b, n, c, n);
+  for (std::size_t i = 0; i < rows(); ++i)
+    scaled_copy(background_[i], column_sums, std::span<Real>(c + i * n, n));
+  multiply_add<Real>({starts_, columns_, entries_}, n, b, n, c, n);
 }
 
-void Inputs::clear(std::size_t i) {
+template <class Real>
+void Inputs<Real>::clear(std::size_t i) {
   if (dense_)
-    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(i * features_), features_, 0.0);
-  std::fill(entries_.begin() + starts_[i], entries_.begin() + starts_[i + 1], 0.0);
+    std::fill_n(values_.begin() + static_cast<std::ptrdiff_t>(i * features_), features_, Real{0});
+  std::fill(entries_.begin() + starts_[i], entries_.begin() + starts_[i + 1], Real{0});
   background_[i] = 0;
 }
 
-void Inputs::add_dense(std::size_t n, const double* d, double* g) const {
-  multiply_add(n, features_, rows(), {d, 1, n}, values_.data(), features_, g, features_);
+template <class Real>
+void Inputs<Real>::add_dense(std::size_t n, const Real* d, Real* g) const {
+  multiply_add<Real>(n, features_, rows(), {d, 1, n}, values_.data(), features_, g, features_);
 }
 
-void Inputs::add_sparse(std::size_t n, const double* d, std::span<double> u, double* t) {
-  for (std::size_t i = 0; i < rows(); ++i) axpy(background_[i], {d + i * n, n}, u);
+template <class Real>
+void Inputs<Real>::add_sparse(std::size_t n, const Real* d, std::span<Real> u, Real* t) {
+  for (std::size_t i = 0; i < rows(); ++i)
+    axpy(background_[i], std::span<const Real>(d + i * n, n), u);
   sort_by_column();
-  multiply_add({column_starts_, column_rows_, column_entries_}, n, d, n, t, n);
+  multiply_add<Real>({column_starts_, column_rows_, column_entries_}, n, d, n, t, n);
 }
 
-void Inputs::sort_by_column() {
+template <class Real>
+void Inputs<Real>::sort_by_column() {
   const std::size_t count = starts_.back();
   column_starts_.assign(features_ + 1, 0);
   if (column_rows_.size() < count) {
@@ -111,5 +121,8 @@ void Inputs::sort_by_column() {
       column_entries_[to] = entries_[e];
     }
 }
+
+template class Inputs<double>;
+template class Inputs<float>;
 
 }  // namespace porter

@@ -10,15 +10,17 @@
 
 namespace porter {
 
+/// The samples of one block at most.
+inline constexpr std::size_t kMaxRows = 128;
+
 /// Up to kMaxRows samples as the matrix A of inputs, one row each. Where most entries of a row are
 /// one value (a sparse data set; the background of images, scaled or not), only the others are
 /// kept,
 ///   A = background 1^T + S,   S sparse,
 /// and a product costs a fraction of the dense one: 81 % of MNIST is background.
+template <class Real>
 class Inputs {
  public:
-  static constexpr std::size_t kMaxRows = 128;
-
   /// Takes the samples data[row_of(i)], i < count.
   template <class RowOf>
   void assign(const Dataset& data, std::size_t count, RowOf row_of) {
@@ -32,17 +34,16 @@ class Inputs {
   double squared_norm(std::size_t i) const { return squared_norms_[i]; }
 
   /// C = A B, with B features x n and its column sums given.
-  void multiply(std::size_t n, const double* b, std::span<const double> column_sums,
-                double* c) const;
+  void multiply(std::size_t n, const Real* b, std::span<const Real> column_sums, Real* c) const;
 
   /// Makes row i zero: 0 times what it holds may not be 0.
   void clear(std::size_t i);
 
   bool dense() const { return dense_; }
   /// Dense: G += D^T A, with D rows x n and G n x features.
-  void add_dense(std::size_t n, const double* d, double* g) const;
+  void add_dense(std::size_t n, const Real* d, Real* g) const;
   /// Otherwise the parts of  D^T A = u 1^T + T^T:  u += D^T background, T += S^T D.
-  void add_sparse(std::size_t n, const double* d, std::span<double> u, double* t);
+  void add_sparse(std::size_t n, const Real* d, std::span<Real> u, Real* t);
 
  private:
   void begin(std::size_t features, std::size_t count);
@@ -53,12 +54,13 @@ class Inputs {
   std::size_t features_ = 0;
   bool dense_ = false;
   std::vector<const float*> dense_rows_;  // the samples as they are; empty for sparse data
-  std::vector<double> values_;            // dense: rows x features
-  std::vector<double> background_, squared_norms_;
+  std::vector<Real> values_;              // dense: rows x features
+  std::vector<Real> background_;
+  std::vector<double> squared_norms_;
   std::vector<std::uint32_t> starts_, columns_;  // S by rows
-  std::vector<double> entries_;
+  std::vector<Real> entries_;
   std::vector<std::uint32_t> column_starts_, next_, column_rows_;  // S by columns
-  std::vector<double> column_entries_;
+  std::vector<Real> column_entries_;
 };
 
 }  // namespace porter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "porter/core/error.hpp"
@@ -9,31 +10,60 @@
 
 namespace porter {
 
+namespace {
+
+template <class Real>
+void sigmoid(std::span<Real> t) {
+  for (Real& value : t) value = -value;
+  exp_in_place(t);
+  for (Real& value : t) value = 1 / (1 + value);
+}
+
+template <class Real>
+void multiply_by_slope(Activation::Kind kind, std::span<const Real> a, std::span<Real> delta) {
+  switch (kind) {
+    case Activation::Kind::sigmoid:
+      for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= a[i] * (1 - a[i]);
+      return;
+    case Activation::Kind::tanh:
+      for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= 1 - a[i] * a[i];
+      return;
+    case Activation::Kind::relu:
+      for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] > 0 ? delta[i] : 0;
+  }
+}
+
+template <class Real>
+void activate(Activation::Kind kind, std::span<Real> t) {
+  switch (kind) {
+    case Activation::Kind::sigmoid:
+      return sigmoid(t);
+    case Activation::Kind::tanh:
+      for (Real& value : t) value = std::tanh(value);
+      return;
+    case Activation::Kind::relu:
+      for (Real& value : t) value = value > 0 ? value : 0;
+  }
+}
+
+}  // namespace
+
 Activation make_activation(const std::string& name) {
-  if (name == "sigmoid")
-    return {[](std::span<double> t) {
-              for (double& value : t) value = -value;
-              exp_in_place(t);
-              for (double& value : t) value = 1 / (1 + value);
-            },
-            [](std::span<const double> a, std::span<double> delta) {
-              for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= a[i] * (1 - a[i]);
-            }};
-  if (name == "tanh")
-    return {[](std::span<double> t) {
-              for (double& value : t) value = std::tanh(value);
-            },
-            [](std::span<const double> a, std::span<double> delta) {
-              for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= 1 - a[i] * a[i];
-            }};
+  if (name == "sigmoid") return Activation(Activation::Kind::sigmoid);
+  if (name == "tanh") return Activation(Activation::Kind::tanh);
   require(name == "relu", ErrorKind::usage,
           "model.activation: expected sigmoid, tanh or relu, found \"", name, "\"");
-  return {[](std::span<double> t) {
-            for (double& value : t) value = value > 0 ? value : 0;
-          },
-          [](std::span<const double> a, std::span<double> delta) {
-            for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] > 0 ? delta[i] : 0;
-          }};
+  return Activation(Activation::Kind::relu);
+}
+
+void Activation::apply(std::span<double> t) const { activate(kind_, t); }
+void Activation::apply(std::span<float> t) const { activate(kind_, t); }
+
+void Activation::times_slope(std::span<const double> a, std::span<double> delta) const {
+  multiply_by_slope(kind_, a, delta);
+}
+void Activation::times_slope(std::span<const float> a, std::span<float> delta) const {
+  multiply_by_slope(kind_, a, delta);
 }
 
 Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
@@ -51,6 +81,20 @@ Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, boo
 void scores_to_delta(std::span<double> scores, float label) {
   softmax_in_place(scores);
   scores[static_cast<std::size_t>(label)] -= 1;
+}
+
+// The label's entry is p - 1, whose digits cancel where p is near 1: it is minus the sum of the
+// other entries, taken in double.
+void scores_to_delta(std::span<float> scores, float label) {
+  const float top = *std::max_element(scores.begin(), scores.end());
+  for (float& s : scores) s -= top;
+  exp_in_place(scores);
+  double sum = 0;
+  for (const float s : scores) sum += double{s};
+  float& of_label = scores[static_cast<std::size_t>(label)];
+  const double others = sum - double{of_label};
+  for (float& s : scores) s = static_cast<float>(double{s} / sum);
+  of_label = static_cast<float>(-others / sum);
 }
 
 }  // namespace porter

@@ -33,9 +33,18 @@ struct Layer {
 };
 
 /// An activation in place, and its derivative as a function of its value: delta *= activation'.
-struct Activation {
-  void (*apply)(std::span<double> t);
-  void (*times_slope)(std::span<const double> a, std::span<double> delta);
+class Activation {
+ public:
+  enum class Kind { sigmoid, tanh, relu };
+
+  explicit Activation(Kind kind) : kind_(kind) {}
+  void apply(std::span<double> t) const;
+  void apply(std::span<float> t) const;
+  void times_slope(std::span<const double> a, std::span<double> delta) const;
+  void times_slope(std::span<const float> a, std::span<float> delta) const;
+
+ private:
+  Kind kind_;
 };
 
 /// sigmoid | tanh | relu; Error{usage} otherwise.
@@ -53,5 +62,6 @@ struct Layers {
 
 /// Turns scores into delta_L.
 void scores_to_delta(std::span<double> scores, float label);
+void scores_to_delta(std::span<float> scores, float label);
 
 }  // namespace porter

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "batch_pass.hpp"
 #include "clip_terms.hpp"
@@ -39,51 +41,27 @@ class Mlp final : public Model {
 
   double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
                       Workspace& workspace) const override {
-    auto& memory = workspace.get<BatchMemory>();
-    if (batch.rows.size() == 1) return sample_gradient(x, batch, sum, memory.levels);
-    std::fill(sum.begin(), sum.end(), 0.0);
-    if (batch.rows.empty()) return 1;
-    std::span<double> r;
-    if (lambda_ > 0) {
-      r = memory.others.take(layers_.size() + 3, dim());
-      regulariser_gradient(lambda_, x, r);
-    }
-    const double r_sq = squared_norm(r);
-    double weight = 0;  // of the regulariser's gradient, which every sample has
-    BatchPass pass(layers_, x, memory);
-    for (std::size_t begin = 0; begin < batch.rows.size(); begin += Inputs::kMaxRows) {
-      const auto rows =
-          batch.rows.subspan(begin, std::min(Inputs::kMaxRows, batch.rows.size() - begin));
-      pass.load(batch.data, rows.size(), [&](std::size_t i) { return batch.first_row + rows[i]; });
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        scores_to_delta(pass.scores(i), batch.data.labels[batch.first_row + rows[i]]);
-      pass.backward();
-      const auto products = memory.others.take(layers_.size() + 2, rows.size());
-      if (batch.factor && lambda_ > 0) pass.multiply_gradients(r, products);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        double factor = 1;
-        if (batch.factor) {
-          const double g_sq = pass.squared_norm(i);
-          factor =
-              (*batch.factor)(lambda_ > 0 ? norm_of_sum(g_sq, products[i], r_sq) : std::sqrt(g_sq));
-          if (factor != 1) pass.scale(i, factor);
-        }
-        weight += factor;
-      }
-      pass.add_gradient(sum);
-    }
-    pass.finish(sum);
-    if (lambda_ > 0) axpy(weight, r, sum);
+    auto& memory = workspace.get<Memory>();
+    if (batch.rows.size() == 1) return sample_gradient(x, batch, sum, memory.wide.levels);
+    batch_gradient(x, batch, sum, memory.wide);
     return 1;
+  }
+
+  // One sample is bound by memory, not by products; the regulariser is in double.
+  bool gradient_sum_in_float(std::span<const float> x, const BatchRequest& batch,
+                             std::span<float> sum, Workspace& workspace) const override {
+    if (batch.rows.size() <= 1 || lambda_ > 0) return false;
+    batch_gradient(x, batch, sum, workspace.get<Memory>().narrow);
+    return true;
   }
 
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                   std::size_t last, std::span<double> gradient_sum) const override {
-    BatchMemory memory;
-    BatchPass pass(layers_, x, memory);
+    BatchMemory<double> memory;
+    BatchPass<double> pass(layers_, x, memory);
     Totals totals;
-    for (std::size_t begin = first; begin < last; begin += Inputs::kMaxRows) {
-      const auto rows = std::min(Inputs::kMaxRows, last - begin);
+    for (std::size_t begin = first; begin < last; begin += kMaxRows) {
+      const auto rows = std::min(kMaxRows, last - begin);
       pass.load(data, rows, [&](std::size_t i) { return begin + i; });
       for (std::size_t i = 0; i < rows; ++i)
         add_cross_entropy(data.labels[begin + i], pass.scores(i), totals);
@@ -98,6 +76,50 @@ class Mlp final : public Model {
   }
 
  private:
+  struct Memory {
+    BatchMemory<double> wide;
+    BatchMemory<float> narrow;
+  };
+
+  template <class Real>
+  void batch_gradient(std::span<const Real> x, const BatchRequest& batch, std::span<Real> sum,
+                      BatchMemory<Real>& memory) const {
+    std::fill(sum.begin(), sum.end(), Real{0});
+    if (batch.rows.empty()) return;
+    std::span<Real> r;
+    if constexpr (std::is_same_v<Real, double>)
+      if (lambda_ > 0) {
+        r = memory.others.take(layers_.size() + 3, dim());
+        regulariser_gradient(lambda_, x, r);
+      }
+    const double r_sq = squared_norm(r);
+    double weight = 0;  // of the regulariser's gradient, which every sample has
+    BatchPass<Real> pass(layers_, x, memory);
+    for (std::size_t begin = 0; begin < batch.rows.size(); begin += kMaxRows) {
+      const auto rows = batch.rows.subspan(begin, std::min(kMaxRows, batch.rows.size() - begin));
+      pass.load(batch.data, rows.size(), [&](std::size_t i) { return batch.first_row + rows[i]; });
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        scores_to_delta(pass.scores(i), batch.data.labels[batch.first_row + rows[i]]);
+      pass.backward();
+      std::array<double, kMaxRows> products{};
+      if (batch.factor && !r.empty())
+        pass.multiply_gradients(r, std::span(products).first(rows.size()));
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        double factor = 1;
+        if (batch.factor) {
+          const double g_sq = pass.squared_norm(i);
+          factor =
+              (*batch.factor)(r.empty() ? std::sqrt(g_sq) : norm_of_sum(g_sq, products[i], r_sq));
+          if (factor != 1) pass.scale(i, factor);
+        }
+        weight += factor;
+      }
+      pass.add_gradient(sum);
+    }
+    pass.finish(sum);
+    if (!r.empty()) axpy(static_cast<Real>(weight), r, sum);
+  }
+
   double sample_gradient(std::span<const double> x, const BatchRequest& batch,
                          std::span<double> gradient, Slots& slots) const {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];

@@ -32,6 +32,11 @@ double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
   return 1;
 }
 
+bool Model::gradient_sum_in_float(std::span<const float>, const BatchRequest&, std::span<float>,
+                                  Workspace&) const {
+  return false;
+}
+
 Model::Totals Model::evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                               std::size_t last, std::span<double> gradient_sum) const {
   Totals totals;

@@ -8,17 +8,19 @@
 namespace porter {
 
 /// Numbered pieces of memory that only grow.
-class Slots {
+template <class Real>
+class BasicSlots {
  public:
   /// `count` numbers of any content, valid until the same slot is asked for more.
-  std::span<double> take(std::size_t slot, std::size_t count) {
+  std::span<Real> take(std::size_t slot, std::size_t count) {
     if (slot >= slots_.size()) slots_.resize(slot + 1);
     if (slots_[slot].size() < count) slots_[slot].resize(count);
     return std::span(slots_[slot]).first(count);
   }
 
  private:
-  std::vector<std::vector<double>> slots_;
+  std::vector<std::vector<Real>> slots_;
 };
+using Slots = BasicSlots<double>;
 
 }  // namespace porter

@@ -188,6 +188,36 @@ TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat)
   }
 }
 
+// A perceptron's batch is computed in float as a whole, whatever is clipped.
+TEST(Gradients, OfABatchThroughLayersInFloatAreTheDoubleOnesButForRounding) {
+  const Dataset data = toy_data(60, 8, 3, false);
+  const auto model = make_model({.name = "mlp", .hidden = {6}}, 8, 3);
+  ThreadPool pool(1);
+  Rows X(3, model->dim()), G(3, model->dim());
+  BasicRows<float> x(3, model->dim()), g(3, model->dim());
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    RngStream(1, Draw::test, i, 0).fill_normal(X.row(i));
+    scaled_copy(1.0, X.row(i), x.row(i));
+    widen(x.row(i), X.row(i));
+  }
+  for (const auto target : {ClipTarget::sample, ClipTarget::batch})
+    for (const char* clip : {"smooth:0.3", "linear:0.3", "none"}) {
+      const GradientOptions options{.sampler = Fixture::sampler(7),
+                                    .clip = parse_clip(clip),
+                                    .clip_target = target,
+                                    .noise_stddev = 0.5};
+      GradientEstimator estimator({*model, data, 3}, options, pool);
+      estimator.estimate(X, 4, G);
+      for (std::size_t i = 0; i < 3; ++i) {
+        estimator.prepare(i, std::as_const(x).row(i), 4, g.row(i));
+        estimator.release(Tile{i, 0, x.dim()}, 4, g.row(i));
+      }
+      const auto wide = G.flat(), narrow = g.flat();
+      for (std::size_t k = 0; k < wide.size(); ++k)
+        EXPECT_NEAR(narrow[k], wide[k], 2e-6) << clip << (target == ClipTarget::batch);
+    }
+}
+
 TEST(Gradients, ABrokenSampleContributesNothing) {
   Fixture f;
   f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0

@@ -73,10 +73,15 @@ TEST(GradientSum, DoesNotAllocateOnceItHasItsMemory) {
       const auto model = make_model(options, 12, classes);
       const std::vector<double> x(model->dim(), 0.1);
       std::vector<double> sum(model->dim());
+      const std::vector<float> narrow_x(x.begin(), x.end());
+      std::vector<float> narrow_sum(model->dim());
       Workspace workspace;
       const auto run = [&] {
-        for (const std::size_t b : {150, 1, 20, 0})
-          model->gradient_sum(x, {data, 0, std::span(rows).first(b), &clip}, sum, workspace);
+        for (const std::size_t b : {150, 1, 20, 0}) {
+          const BatchRequest batch{data, 0, std::span(rows).first(b), &clip};
+          model->gradient_sum(x, batch, sum, workspace);
+          model->gradient_sum_in_float(narrow_x, batch, narrow_sum, workspace);
+        }
       };
       run();
       const auto before = allocations.load();

@@ -11,20 +11,31 @@
 namespace porter {
 namespace {
 
-TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
+template <class Real>
+std::vector<Real> random_numbers(std::size_t count, RngStream& rng) {
+  std::vector<double> wide(count);
+  rng.fill_normal(wide);
+  return {wide.begin(), wide.end()};
+}
+
+template <class Real>
+class MultiplyAdd : public testing::Test {};
+using Reals = testing::Types<double, float>;
+TYPED_TEST_SUITE(MultiplyAdd, Reals);
+
+TYPED_TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
   std::uint32_t round = 0;
   for (const std::size_t m : {1, 5, 6, 13})
-    for (const std::size_t n : {1, 7, 8, 19, 32})
+    for (const std::size_t n : {1, 7, 8, 10, 19, 28, 32})
       for (const std::size_t k : {0, 1, 10, 33})
         for (const bool transposed : {false, true}) {
           SCOPED_TRACE(testing::Message() << m << ' ' << n << ' ' << k << ' ' << transposed);
           RngStream rng(1, Draw::test, 0, ++round);
-          std::vector<double> a(m * k), b(k * n), c(m * n);
-          rng.fill_normal(a);
-          rng.fill_normal(b);
-          rng.fill_normal(c);
-          const StridedMatrix view =
-              transposed ? StridedMatrix{a.data(), 1, m} : StridedMatrix{a.data(), k, 1};
+          const auto a = random_numbers<TypeParam>(m * k, rng),
+                     b = random_numbers<TypeParam>(k * n, rng);
+          auto c = random_numbers<TypeParam>(m * n, rng);
+          using Matrix = StridedMatrix<TypeParam>;
+          const Matrix view = transposed ? Matrix{a.data(), 1, m} : Matrix{a.data(), k, 1};
           auto expected = c;
           for (std::size_t i = 0; i < m; ++i)
             for (std::size_t j = 0; j < n; ++j)
@@ -36,16 +47,14 @@ TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
         }
 }
 
-TEST(MultiplyAdd, OfASparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
+TYPED_TEST(MultiplyAdd, OfASparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
   const std::vector<std::uint32_t> starts = {0, 2, 2, 5}, columns = {1, 3, 0, 3, 4};
   RngStream rng(2, Draw::test, 0, 0);
-  std::vector<double> values(5);
-  rng.fill_normal(values);
+  const auto values = random_numbers<TypeParam>(5, rng);
   for (const std::size_t n : {1, 3, 8, 17, 64, 77, 150}) {
     SCOPED_TRACE(n);
-    std::vector<double> b(5 * n), c(3 * n);
-    rng.fill_normal(b);
-    rng.fill_normal(c);
+    const auto b = random_numbers<TypeParam>(5 * n, rng);
+    auto c = random_numbers<TypeParam>(3 * n, rng);
     auto expected = c;
     for (std::size_t i = 0; i < 3; ++i)
       for (auto e = starts[i]; e < starts[i + 1]; ++e)

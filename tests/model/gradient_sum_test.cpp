@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
@@ -29,9 +30,11 @@ Dataset mostly_background(std::size_t rows, std::size_t features, std::size_t cl
   return data;
 }
 
+// Its numbers are floats.
 std::vector<double> random_point(std::size_t dim, std::uint32_t round) {
   std::vector<double> x(dim);
   RngStream(4, Draw::test, 0, round).fill_normal(x);
+  for (double& value : x) value = double{static_cast<float>(value)};
   return x;
 }
 
@@ -47,6 +50,15 @@ std::vector<double> fast_sum(const Model& model, const std::vector<double>& x,
   const double scale = model.gradient_sum(x, batch, sum, workspace);
   for (double& value : sum) value *= scale;
   return sum;
+}
+
+// In float, where the model does that; at x rounded to float.
+std::optional<std::vector<double>> float_sum(const Model& model, const std::vector<double>& x,
+                                             const BatchRequest& batch, Workspace& workspace) {
+  const std::vector<float> narrow_x(x.begin(), x.end());
+  std::vector<float> sum(model.dim(), 7.0F);
+  if (!model.gradient_sum_in_float(narrow_x, batch, sum, workspace)) return std::nullopt;
+  return std::vector<double>(sum.begin(), sum.end());
 }
 
 // One gradient after the other, by the definition.
@@ -112,8 +124,13 @@ TEST(GradientSum, IsTheSumOfTheClippedGradients) {
             const auto rows = first_rows(b);
             const BatchRequest batch{data, 10, rows, factor};
             // The norm of a sum with the regulariser is rounded up by 1e-10 of the squares.
-            expect_close(fast_sum(*model, x, batch, workspace), naive_sum(*model, x, batch),
+            const auto naive = naive_sum(*model, x, batch);
+            expect_close(fast_sum(*model, x, batch, workspace), naive,
                          c.options.lambda > 0 && factor ? 1e-8 : 1e-12);
+            const auto narrow = float_sum(*model, x, batch, workspace);
+            const bool layered = c.options.name == "mlp" || c.options.name == "softmax";
+            EXPECT_EQ(narrow.has_value(), layered && c.options.lambda == 0 && b > 1);
+            if (narrow) expect_close(*narrow, naive, 1e-5);
           }
       }
 }
@@ -157,6 +174,8 @@ TEST(GradientSum, ABrokenSampleContributesNothing) {
             ASSERT_TRUE(all_finite(sum));  // whatever the scale
             for (double& value : sum) value *= scale;
             expect_close(sum, naive_sum(*model, x, batch), 1e-8);
+            if (const auto narrow = float_sum(*model, x, batch, workspace))
+              expect_close(*narrow, naive_sum(*model, x, batch), 1e-5);
           }
         }
 }

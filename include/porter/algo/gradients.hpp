@@ -75,9 +75,10 @@ class GradientEstimator {
   void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                std::span<double> g);
   void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile);
-  /// With x and g in float: the mean is computed in double at x and rounded once, the noise is
-  /// added in float. (Secret noise is added in double, before: rounding what is released costs no
-  /// privacy.) There is no momentum.
+  /// With x and g in float: the mean is computed in float where the model does that for a batch,
+  /// else in double at x and rounded once; the noise is added in float. With secret noise all is
+  /// in double up to the release: rounding what is released costs no privacy, but errors of float
+  /// products are not in the sensitivity that was promised. There is no momentum.
   void prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                std::span<float> g);
   void release(const Tile& tile, std::uint32_t round, std::span<float> g_tile) const;
@@ -106,6 +107,9 @@ class GradientEstimator {
   void prepare_at(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
                   std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
+  bool clipped_mean_in_float(Desk& desk, std::size_t agent, std::span<const float> x,
+                             std::uint32_t round, std::span<float> g);
+  BatchRequest request(const Desk& desk, std::size_t agent) const;
   double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);

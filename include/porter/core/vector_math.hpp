@@ -10,7 +10,9 @@ namespace porter {
 /// error is an eighth of that of one running sum. Same bits on every instruction set.
 
 double dot(std::span<const double> a, std::span<const double> b);
+double dot(std::span<const float> a, std::span<const float> b);
 double squared_norm(std::span<const double> x);
+double squared_norm(std::span<const float> x);
 /// |a - b|^2
 double squared_distance(std::span<const double> a, std::span<const double> b);
 bool all_finite(std::span<const double> x);
@@ -27,6 +29,7 @@ void axpy(float a, std::span<const float> x, std::span<float> y);
 /// y = a x, rounded once
 void scaled_copy(double a, std::span<const double> x, std::span<double> y);
 void scaled_copy(double a, std::span<const double> x, std::span<float> y);
+void scaled_copy(float a, std::span<const float> x, std::span<float> y);
 
 /// y = x
 void widen(std::span<const float> x, std::span<double> y);
@@ -34,5 +37,7 @@ void widen(std::span<const float> x, std::span<double> y);
 /// Every x becomes exp(x), to within two units in the last place; beyond +-708 it stays at
 /// exp(+-708). Our own, since the bits of the C library's differ from machine to machine.
 void exp_in_place(std::span<double> x);
+/// The same in float, beyond +-87 as at +-87.
+void exp_in_place(std::span<float> x);
 
 }  // namespace porter
