@@ -6,18 +6,17 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
+#include "command_test.hpp"
 #include "porter/core/simd.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
-#include "temp_dir.hpp"
 
 namespace porter {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Cli : public testing::Test {
+class Cli : public CommandTest {
  protected:
   Cli() {
     std::string train;
@@ -31,14 +30,9 @@ class Cli : public testing::Test {
         "\"ring\"\n"
         "[algorithm]\nrounds = 40\ncompressor = \"random_k:0.5\"\nconsensus = 0.2\nstep = 0.1\n");
   }
-  CommandResult porter(const std::string& arguments) {
-    return run_command("cd " + dir_.path().string() + " && " PORTER_BINARY_DIR "/porter " +
-                       arguments);
-  }
   std::size_t files_in(const fs::path& folder) {
     return fs::exists(folder) ? std::size_t(std::distance(fs::directory_iterator(folder), {})) : 0;
   }
-  TempDir dir_;
 };
 
 TEST_F(Cli, RunWritesTheFolderOfTheContract) {
@@ -72,12 +66,16 @@ TEST_F(Cli, EveryInstructionSetGivesTheSameModel) {
 TEST_F(Cli, AnInterruptWritesACheckpointAndResumeContinuesBitForBit) {
   const std::string slow = "--set algorithm.rounds=200000 --set run.evaluate=end";
   ASSERT_EQ(porter("run c.toml --out straight " + slow).exit_code, 0);
-  const auto stopped = run_command(
-      "cd " + dir_.path().string() +
-      " && timeout -s INT 0.3 " PORTER_BINARY_DIR "/porter run c.toml --out broken " + slow);
-  if (!fs::exists(dir_ / "broken" / "checkpoint" / "checkpoint.npz"))
-    GTEST_SKIP() << "the run ended before the interrupt came: " << stopped.output;
-  EXPECT_NE(stopped.output.find("--resume"), std::string::npos) << stopped.output;
+  {
+    RunningPorter run(dir_.path(),
+                      {"run", "c.toml", "--out", "broken", "--set", "algorithm.rounds=200000",
+                       "--set", "run.evaluate=end", "--set", "run.checkpoint=every:1000"},
+                      dir_ / "log");
+    ASSERT_TRUE(run.wait_until(
+        [&] { return fs::exists(dir_ / "broken" / "checkpoint" / "checkpoint.npz"); }));
+    run.stop(SIGINT);
+  }
+  EXPECT_NE(read_file(dir_ / "log").find("--resume"), std::string::npos) << read_file(dir_ / "log");
   EXPECT_FALSE(fs::exists(dir_ / "broken" / "model.npz"));
   ASSERT_EQ(porter("run broken/config.toml --out broken --resume").exit_code, 0);
   EXPECT_EQ(read_file(dir_ / "straight" / "model.npz"), read_file(dir_ / "broken" / "model.npz"));
@@ -86,33 +84,24 @@ TEST_F(Cli, AnInterruptWritesACheckpointAndResumeContinuesBitForBit) {
 }
 
 TEST_F(Cli, WrongConfigsExitWithTwoAndLeaveNothing) {
-  const struct {
-    const char* arguments;
-    const char* expected;
-  } cases[] = {
-      {"run c.toml --out out --set algorithm.stepp=1", "algorithm.stepp"},
-      {"run c.toml --out out --set algorithm.step=big", "expected a number"},
-      {"run c.toml --out out --set algorithm.compressor=random_k:k=4", "algorithm.compressor"},
-      {"run c.toml --out out --set algorithm.batch=21", "algorithm.batch"},
-      {"run c.toml --out out --set network.agents=61", "network.agents"},
-      {"run c.toml --out out --set privacy.delta=1", "privacy.delta"},
-      {"run c.toml --out out --set network.graph=file:edges.txt", "edges.txt"},
-      {"run c.toml --out out --set network.mixing=file:W.npy", "W.npy"},
-      {"run c.toml --resume", "--out"},
-      {"run", "config"},
-      {"fly", "fly"},
-      {"", "subcommand"},
-  };
   write_file(dir_ / "edges.txt", "0 1\n");  // leaves agent 2 alone
   const std::vector<std::size_t> shape = {3, 3};
   save_npy(dir_ / "W.npy", shape, std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
-  for (const auto& [arguments, expected] : cases) {
-    const auto result = porter(arguments);
-    EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.output;
-    EXPECT_NE(result.output.find(expected), std::string::npos) << arguments << "\n"
-                                                               << result.output;
-    EXPECT_FALSE(fs::exists(dir_ / "out")) << arguments;
-  }
+  expect_refused("", {
+                         {"run c.toml --out out --set algorithm.stepp=1", "algorithm.stepp"},
+                         {"run c.toml --out out --set algorithm.step=big", "expected a number"},
+                         {"run c.toml --out out --set algorithm.compressor=random_k:k=4",
+                          "algorithm.compressor"},
+                         {"run c.toml --out out --set algorithm.batch=21", "algorithm.batch"},
+                         {"run c.toml --out out --set network.agents=61", "network.agents"},
+                         {"run c.toml --out out --set privacy.delta=1", "privacy.delta"},
+                         {"run c.toml --out out --set network.graph=file:edges.txt", "edges.txt"},
+                         {"run c.toml --out out --set network.mixing=file:W.npy", "W.npy"},
+                         {"run c.toml --resume", "--out"},
+                         {"run", "config"},
+                         {"fly", "fly"},
+                         {"", "subcommand"},
+                     });
 }
 
 TEST_F(Cli, BrokenDataFilesExitWithOneAndNameThePlace) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A private run killed at random moments and resumed each time: the ledger never forgets.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "command.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/io/file.hpp"
 #include "porter/privacy/ledger.hpp"
@@ -20,19 +18,6 @@ namespace porter {
 namespace {
 
 namespace fs = std::filesystem;
-
-pid_t start(const fs::path& config, const fs::path& out, bool resume) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  if (!freopen("/dev/null", "w", stdout) || !freopen((out.string() + ".log").c_str(), "a", stderr))
-    _exit(9);
-  const char* binary = PORTER_BINARY_DIR "/porter";
-  if (resume)
-    execl(binary, "porter", "run", config.c_str(), "--out", out.c_str(), "--resume", nullptr);
-  else
-    execl(binary, "porter", "run", config.c_str(), "--out", out.c_str(), nullptr);
-  _exit(9);
-}
 
 // The last round that metrics.csv shows: by then its messages had been sent.
 std::uint64_t last_round(const fs::path& metrics) {
@@ -70,15 +55,14 @@ TEST(KilledRun, TheLedgerNeverForgetsWhatWasSent) {
   RngStream rng(1, Draw::test, 0, 0);
   std::array<std::uint64_t, 2> charges{};  // that each agent's ledger has shown
   for (int kill_number = 0; kill_number < 50; ++kill_number) {
-    const pid_t child = start(dir / "c.toml", out, fs::exists(out / "config.toml"));
+    std::vector<std::string> arguments = {"run", "c.toml", "--out", out.string()};
+    if (fs::exists(out / "config.toml")) arguments.push_back("--resume");
+    RunningPorter run(dir.path(), arguments, dir / "log");
     // Half of the kills come at any time, also while the run starts; the others while it runs.
     if (kill_number % 2 == 1) wait_for_charge(out / "ledger" / "agent-0.ledger", charges[0]);
     std::this_thread::sleep_for(
         std::chrono::milliseconds(rng.below(kill_number % 2 == 1 ? 30 : 250)));
-    ASSERT_EQ(kill(child, SIGKILL), 0);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << read_file(out.string() + ".log");
+    ASSERT_EQ(run.stop(SIGKILL), 128 + SIGKILL) << read_file(dir / "log");
     for (std::size_t agent = 0; agent < 2; ++agent) {
       const auto file = out / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
       if (!fs::exists(file)) {

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // porter sweep as a user meets it, killed and resumed included.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
 
-#include "command.hpp"
+#include "command_test.hpp"
 #include "porter/io/file.hpp"
-#include "temp_dir.hpp"
 
 namespace porter {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SweepCommand : public testing::Test {
+class SweepCommand : public CommandTest {
  protected:
   SweepCommand() {
     write_file(
@@ -30,40 +24,24 @@ class SweepCommand : public testing::Test {
         "[run]\nevaluate = \"log:12\"\n[sweep]\nseeds = 2\nhalving = 1\n[sweep.vary]\n"
         "algorithm.step = \"log:0.01..1:3\"\nalgorithm.consensus = [0.1, 0.4]\n");
   }
-  CommandResult porter(const std::string& arguments) {
-    return run_command("cd " + dir_.path().string() + " && " PORTER_BINARY_DIR "/porter sweep " +
-                       arguments);
-  }
+  CommandResult sweep(const std::string& arguments) { return porter("sweep " + arguments); }
   /// Starts a sweep and kills it after the journal has got so many lines; false if it ended before.
   bool killed_after(std::ptrdiff_t lines, const std::string& out, bool resume) {
-    const pid_t child = fork();
-    if (child == 0) {
-      if (chdir(dir_.path().c_str()) != 0 || !freopen("/dev/null", "w", stdout) ||
-          !freopen("/dev/null", "w", stderr))
-        _exit(9);
-      execl(PORTER_BINARY_DIR "/porter", "porter", "sweep", "c.toml", "--out", out.c_str(),
-            resume ? "--resume" : nullptr, nullptr);
-      _exit(9);
-    }
+    std::vector<std::string> arguments = {"sweep", "c.toml", "--out", out};
+    if (resume) arguments.push_back("--resume");
+    RunningPorter run(dir_.path(), arguments, "/dev/null");
     const auto journal = dir_ / out / "journal.csv";
-    int status = 0;
-    for (int tries = 0; tries < 30000; ++tries) {
-      if (waitpid(child, &status, WNOHANG) == child) return false;
-      if (fs::exists(journal)) {
-        const auto text = read_file(journal);
-        if (std::count(text.begin(), text.end(), '\n') >= lines) break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-    return WIFSIGNALED(status);
+    const bool there = run.wait_until([&] {
+      if (!fs::exists(journal)) return false;
+      const auto text = read_file(journal);
+      return std::count(text.begin(), text.end(), '\n') >= lines;
+    });
+    return there && run.stop(SIGKILL) == 128 + SIGKILL;
   }
-  TempDir dir_;
 };
 
 TEST_F(SweepCommand, WritesTheTableTheBestConfigAndThePage) {
-  const auto result = porter("c.toml --out out");
+  const auto result = sweep("c.toml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   for (const char* file :
        {"sweep.toml", "journal.csv", "results.csv", "summary.json", "best.toml", "report.html"})
@@ -77,19 +55,16 @@ TEST_F(SweepCommand, WritesTheTableTheBestConfigAndThePage) {
                            "porter sweep c.toml", "algorithm.step"})
     EXPECT_NE(page.find(part), page.npos) << part;
   EXPECT_EQ(page.find("http://"), page.npos) << "the page loads nothing";
-  EXPECT_EQ(run_command("cd " + dir_.path().string() +
-                        " && " PORTER_BINARY_DIR "/porter run out/best.toml --out best")
-                .exit_code,
-            0);
+  EXPECT_EQ(porter("run out/best.toml --out best").exit_code, 0);
 }
 
 TEST_F(SweepCommand, KilledAndResumedItGivesTheSameTable) {
-  ASSERT_EQ(porter("c.toml --out straight --jobs 1").exit_code, 0);
+  ASSERT_EQ(sweep("c.toml --out straight --jobs 1").exit_code, 0);
   int kills = 0;
   for (std::ptrdiff_t lines = 1; lines <= 16; lines += 3)
     kills += killed_after(lines, "broken", fs::exists(dir_ / "broken" / "sweep.toml"));
   EXPECT_GT(kills, 0);
-  const auto result = porter("c.toml --out broken --resume --json");
+  const auto result = sweep("c.toml --out broken --resume --json");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   for (const char* file : {"results.csv", "summary.json", "best.toml"})
     EXPECT_EQ(read_file(dir_ / "broken" / file), read_file(dir_ / "straight" / file)) << file;
@@ -97,31 +72,22 @@ TEST_F(SweepCommand, KilledAndResumedItGivesTheSameTable) {
 }
 
 TEST_F(SweepCommand, WrongUsageExitsWithTwoAndLeavesNothing) {
-  const struct {
-    const char* arguments;
-    const char* expected;
-  } cases[] = {
-      {"c.toml --out out --vary algorithm.step", "section.key=VALUES"},
-      {"c.toml --out out --vary algorithm.stepp=1,2", "algorithm.stepp"},
-      {"c.toml --out out --vary algorithm.step=log:1..x:3", "algorithm.step"},
-      {"c.toml --out out --metric speed", "test_accuracy"},
-      {"c.toml --out out --set sweep.sedes=3", "did you mean seeds?"},
-      {"c.toml --out out --seeds 0", "seeds"},
-      {"c.toml --out out --set privacy.epsilon=1", "[privacy]"},
-      {"c.toml --resume", "--out"},
-      {"c.toml --out out --resume", "holds no sweep"},
-  };
-  for (const auto& [arguments, expected] : cases) {
-    const auto result = porter(arguments);
-    EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.output;
-    EXPECT_NE(result.output.find(expected), std::string::npos) << arguments << "\n"
-                                                               << result.output;
-    EXPECT_FALSE(fs::exists(dir_ / "out")) << arguments;
-  }
+  expect_refused("sweep ",
+                 {
+                     {"c.toml --out out --vary algorithm.step", "section.key=VALUES"},
+                     {"c.toml --out out --vary algorithm.stepp=1,2", "algorithm.stepp"},
+                     {"c.toml --out out --vary algorithm.step=log:1..x:3", "algorithm.step"},
+                     {"c.toml --out out --metric speed", "test_accuracy"},
+                     {"c.toml --out out --set sweep.sedes=3", "did you mean seeds?"},
+                     {"c.toml --out out --seeds 0", "seeds"},
+                     {"c.toml --out out --set privacy.epsilon=1", "[privacy]"},
+                     {"c.toml --resume", "--out"},
+                     {"c.toml --out out --resume", "holds no sweep"},
+                 });
 }
 
 TEST_F(SweepCommand, WhereNothingFinishesTheReasonIsNamedAndTheRowsAreThere) {
-  const auto result = porter("c.toml --out out --set data.train=missing.csv");
+  const auto result = sweep("c.toml --out out --set data.train=missing.csv");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_NE(result.output.find("missing.csv"), std::string::npos) << result.output;
   const auto csv = read_file(dir_ / "out" / "results.csv");
