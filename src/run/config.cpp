@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "config_table.hpp"
 #include "porter/algo/algorithm.hpp"
@@ -224,13 +225,19 @@ void read_privacy(const toml::table& root, const std::string& source, Config& co
   section.refuse_unknown_keys();
 }
 
+constexpr std::pair<std::string_view, Schedule::Kind> kSchedules[] = {
+    {"every", Schedule::Kind::every},
+    {"log", Schedule::Kind::log},
+    {"log-all", Schedule::Kind::log_all}};
+
 Schedule parse_schedule(const std::string& text) {
   if (text == "end") return {Schedule::Kind::end, 0};
   const auto spec = split_spec(text);
   const auto count = spec.number<std::uint32_t>();
-  require((spec.name == "every" || spec.name == "log") && count && *count > 0, ErrorKind::usage,
-          "expected every:N, log:POINTS or end, found \"", text, "\"");
-  return {spec.name == "every" ? Schedule::Kind::every : Schedule::Kind::log, *count};
+  for (const auto& [name, kind] : kSchedules)
+    if (spec.name == name && count && *count > 0) return {kind, *count};
+  fail(ErrorKind::usage, "expected every:N, log:POINTS, log-all:POINTS or end, found \"", text,
+       "\"");
 }
 
 void read_run(const toml::table& root, const std::string& source, Config& config) {
@@ -303,9 +310,9 @@ Config load_config(const std::filesystem::path& path, const std::vector<std::str
 }
 
 std::string to_string(const Schedule& schedule) {
-  if (schedule.kind == Schedule::Kind::end) return "end";
-  return (schedule.kind == Schedule::Kind::every ? "every:" : "log:") +
-         std::to_string(schedule.count);
+  for (const auto& [name, kind] : kSchedules)
+    if (schedule.kind == kind) return std::string(name) + ":" + std::to_string(schedule.count);
+  return "end";
 }
 
 }  // namespace porter

@@ -174,27 +174,6 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
   facts_.output_agent = static_cast<std::uint32_t>(rng.below(facts_.agents));
 }
 
-std::vector<double> Experiment::starting_point() const {
-  const auto spec = split_spec(config_.algorithm.start);
-  std::vector<double> x(facts_.dim, 0.0);
-  if (spec.text == "zeros") return x;
-  if (spec.name == "file" && spec.argument) {
-    const auto array = load_npy(std::string(*spec.argument));
-    require(array.values.size() == x.size() && all_finite(array.values), ErrorKind::usage,
-            "algorithm.start: ", *spec.argument, " must hold d = ", x.size(),
-            " finite numbers, found ", array.values.size(),
-            all_finite(array.values) ? "" : ", some of them not finite");
-    return array.values;
-  }
-  const auto stddev = spec.number<double>();
-  require(
-      spec.name == "normal" && stddev && std::isfinite(*stddev) && *stddev >= 0, ErrorKind::usage,
-      "algorithm.start: expected zeros, normal:STDDEV or file:x0.npy, found \"", spec.text, "\"");
-  RngStream(config_.run.seed, Draw::start, 0, 0).fill_normal(x);
-  for (double& value : x) value *= *stddev;
-  return x;
-}
-
 void Experiment::step() {
   const auto start = Clock::now();
   ++releases_;  // before, not after: an interrupted step counts

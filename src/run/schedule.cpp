@@ -54,6 +54,8 @@ std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint
     const auto affordable =
         static_cast<std::size_t>(std::min(1e9, allowed / evaluation_seconds(size)));
     at = log_spaced(std::min<std::size_t>(schedule.count, affordable), rounds);
+  } else if (schedule.kind == Schedule::Kind::log_all) {
+    at = log_spaced(schedule.count, rounds);
   }
   at.push_back(rounds);
   std::sort(at.begin(), at.end());

@@ -48,6 +48,12 @@ TEST(Schedule, LogIsAtMostItsPointsAscendingWithBothEnds) {
     }
 }
 
+TEST(Schedule, LogAllIsNeverThinnedOut) {
+  const auto all = evaluation_rounds({Schedule::Kind::log_all, 60}, 1000, kLarge);
+  EXPECT_EQ(all, evaluation_rounds({Schedule::Kind::log, 60}, 1000, kSmall));
+  EXPECT_GT(all.size(), evaluation_rounds({Schedule::Kind::log, 60}, 1000, kLarge).size());
+}
+
 TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {
   const auto few = evaluation_rounds({Schedule::Kind::log, 60}, 100, kLarge).size();
   const auto more = evaluation_rounds({Schedule::Kind::log, 60}, 1'000'000, kLarge).size();

@@ -15,9 +15,9 @@ namespace porter {
 
 /// How often the metrics are computed.
 struct Schedule {
-  enum class Kind { every, log, end };
+  enum class Kind { every, log, log_all, end };
   Kind kind = Kind::log;
-  std::uint32_t count = 60;  ///< every: the period; log: the largest number of evaluations
+  std::uint32_t count = 60;  ///< every: the period; log, log_all: the largest number of evaluations
 };
 
 /// A config, every choice resolved: writing it and reading it back gives the same run. Field by

@@ -18,7 +18,7 @@ struct RunSize {
 /// at its word. log:POINTS is at most POINTS rounds, even on a logarithmic axis, and fewer (at
 /// least three: 0, 1 and the last) where evaluation would take more than a tenth of the run and
 /// more than two seconds of one core, by a fixed estimate of both: the rounds depend on the config
-/// and the data only.
+/// and the data only. log-all:POINTS does without this exception.
 std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint32_t rounds,
                                              const RunSize& size);
 
