@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "plan_cells.hpp"
 #include "plan_noise.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/thread_pool.hpp"
@@ -79,28 +80,6 @@ std::vector<std::uint64_t> rounds_for(const PlanRequest& request, double gossip_
   return rounds;
 }
 
-PrivacyEvent event_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds) {
-  PrivacyEvent event;
-  event.sampler = request.sampler;
-  event.adjacency = request.adjacency;
-  event.records = request.records;
-  event.batch = batch;
-  event.steps = rounds;
-  return event;
-}
-
-PlanCell cell_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds, double z) {
-  PlanCell cell{.batch = batch, .rounds = rounds, .bytes = {}};
-  cell.sigma = z * request.clip / static_cast<double>(batch);
-  cell.noise_to_signal =
-      cell.sigma / request.clip *
-      std::sqrt(static_cast<double>(request.dim) / static_cast<double>(request.agents));
-  cell.floor = predicted_floor(request, batch, rounds, cell.noise_to_signal);
-  if (request.bytes_per_vector)
-    cell.bytes = 2 * *request.bytes_per_vector * static_cast<double>(rounds);
-  return cell;
-}
-
 // The rows are independent; within a row each answer bounds the next one from below.
 void fill_cells(const PlanRequest& request, Plan& plan, const PlanProgress& progress,
                 std::size_t threads) {
@@ -169,6 +148,28 @@ void judge(const PlanRequest& request, Plan& plan) {
 }
 
 }  // namespace
+
+PrivacyEvent event_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds) {
+  PrivacyEvent event;
+  event.sampler = request.sampler;
+  event.adjacency = request.adjacency;
+  event.records = request.records;
+  event.batch = batch;
+  event.steps = rounds;
+  return event;
+}
+
+PlanCell cell_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds, double z) {
+  PlanCell cell{.batch = batch, .rounds = rounds, .bytes = {}};
+  cell.sigma = z * request.clip / static_cast<double>(batch);
+  cell.noise_to_signal =
+      cell.sigma / request.clip *
+      std::sqrt(static_cast<double>(request.dim) / static_cast<double>(request.agents));
+  cell.floor = predicted_floor(request, batch, rounds, cell.noise_to_signal);
+  if (request.bytes_per_vector)
+    cell.bytes = 2 * *request.bytes_per_vector * static_cast<double>(rounds);
+  return cell;
+}
 
 double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint64_t rounds,
                        double noise_to_signal) {

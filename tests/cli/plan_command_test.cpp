@@ -36,6 +36,26 @@ TEST(PlanCommand, ShowsEveryPartToPeople) {
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
 }
 
+TEST(PlanCommand, ABudgetOfBytesGivesGossipStepsAndMessages) {
+  const auto result = plan(kQuick + "--graph ring --bytes 200kB --unlike --json");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json.at("bytes"), 200'000);
+  EXPECT_EQ(json.at("agents_are"), "unlike");
+  const auto& best = json.at("recommended");
+  const double values = best.at("kept"), steps = best.at("gossip"), rounds = best.at("rounds");
+  EXPECT_EQ(best.at("bytes_per_agent"), rounds * steps * 2 * (4 * values + 4));
+  EXPECT_LE(best.at("bytes_per_agent"), 200'000);
+  EXPECT_LE(best.at("epsilon"), 4);
+  EXPECT_GE(json.at("choices").size(), 3U);
+
+  const auto text = plan(kQuick + "--bytes 2e5");
+  ASSERT_EQ(text.exit_code, 0) << text.output;
+  for (const auto* part : {"200 kB", "not given: a complete graph", "sweeps", "recommended b =",
+                           "porter run CONFIG.toml --set algorithm.name=porter-sweep", "heuristic"})
+    EXPECT_NE(text.output.find(part), std::string::npos) << part << "\n" << text.output;
+}
+
 TEST(PlanCommand, SaysPlainlyWhenThereIsNoHope) {
   const auto result = plan(
       "--m 200 --agents 10 --dim 1000000 --epsilon 0.1 --delta 0.01 --allow-large-delta "
@@ -52,6 +72,13 @@ TEST(PlanCommand, RefusesBadInputByName) {
       {kQuick + "--alpha 0 --rho 0", "rho"},
       {kQuick + "--rho 1", "--graph"},
       {kQuick + "--alpha 0", "--compressor"},
+      {kQuick + "--bytes 4XB", "--bytes"},
+      {kQuick + "--bytes -4MB", "--bytes"},
+      {kQuick + "--bytes nan", "--bytes"},
+      {kQuick + "--bytes 10", "cannot carry one coordinate"},
+      {kQuick + "--bytes 4MB --rho 1", "excludes"},
+      {kQuick + "--bytes 4MB --compressor top_k:0.1", "excludes"},
+      {kQuick + "--alpha 0 --rho 1 --unlike", "--bytes"},
       {kQuick + "--alpha 0 --graph ring --rho 1", "excludes"},
       {kQuick + "--alpha 0 --compressor qsgd:2", "no contraction"},
       {kQuick + "--alpha 0 --rho 1 --clip -1", "clip"},

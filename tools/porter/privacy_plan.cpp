@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 
 #include "porter/compress/compressor.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 #include "porter/graph/mixing.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_plan_text.hpp"
@@ -20,10 +22,10 @@ struct Options {
   std::optional<std::int64_t> rounds, batch;
   double epsilon = 0, delta = 0, clip = 1;
   std::optional<double> alpha, rho;
-  std::string graph, mixing = "fdla", compressor;
+  std::string graph, mixing = "fdla", compressor, bytes;
   std::uint64_t seed = 1;
   std::string sampler = "fixed", adjacency = "replace";
-  bool allow_large_delta = false, json = false;
+  bool unlike = false, allow_large_delta = false, json = false;
 };
 
 std::size_t at_least_one(std::string_view option, std::int64_t value) {
@@ -77,17 +79,18 @@ PlanRequest request_of(const Options& options) {
   require(options.sampler != "fixed" || options.adjacency == "replace", ErrorKind::usage,
           "--sampler fixed has no certified amplification for add-remove neighbours: expected "
           "--adjacency replace, or --sampler poisson");
+  if (!options.bytes.empty()) return request;  // then k is chosen, and alpha may be left out
   require(options.alpha || !options.graph.empty(), ErrorKind::usage,
           "expected --graph SPEC or --alpha A");
   require(options.rho || !options.compressor.empty(), ErrorKind::usage,
-          "expected --compressor SPEC or --rho R");
+          "expected --compressor SPEC, --rho R or --bytes SIZE");
   return request;
 }
 
 void set_network(const Options& options, PlanRequest& request, PlanSources& sources) {
-  if (options.alpha) {
-    request.alpha = *options.alpha;
-    sources.network = "given";
+  if (options.alpha || options.graph.empty()) {
+    request.alpha = options.alpha.value_or(0);
+    sources.network = options.alpha ? "given" : "not given: a complete graph";
     return;
   }
   const auto mixing =
@@ -126,6 +129,21 @@ void set_compressor(const Options& options, PlanRequest& request, PlanSources& s
   sources.compressor = options.compressor;
 }
 
+// "4000000", "4MB", "500 kB".
+double bytes_of(const std::string& text) {
+  const auto unit = text.find_first_not_of("0123456789.eE+-");
+  const auto number = parse_number<double>(std::string_view(text).substr(0, unit));
+  auto name = unit == text.npos ? std::string_view("B") : std::string_view(text).substr(unit);
+  if (name.starts_with(' ')) name.remove_prefix(1);
+  double factor = 1;
+  for (const std::string_view known : {"B", "kB", "MB", "GB", "TB"}) {
+    if (number && name == known && *number > 0 && std::isfinite(*number)) return *number * factor;
+    factor *= 1000;
+  }
+  fail(ErrorKind::usage, "--bytes: expected a size such as 4000000, 500kB or 4MB, found \"", text,
+       "\"");
+}
+
 void show_progress(std::size_t done, std::size_t total) {
   fmt::print(stderr, "\r\x1b[K");
   if (done < total) fmt::print(stderr, "calibrating the noise: {} of {}", done, total);
@@ -136,9 +154,16 @@ void run(const Options& options) {
   auto request = request_of(options);
   PlanSources sources;
   set_network(options, request, sources);
+  const auto progress = isatty(STDERR_FILENO) != 0 ? PlanProgress(show_progress) : PlanProgress();
+  if (!options.bytes.empty()) {
+    const double bytes = bytes_of(options.bytes);
+    const auto data = options.unlike ? AgentData::unlike : AgentData::alike;
+    const auto plan = make_budget_plan(request, data, bytes, progress);
+    std::cout << (options.json ? budget_json : budget_text)(request, sources, data, bytes, plan);
+    return;
+  }
   set_compressor(options, request, sources);
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const auto plan = make_plan(request, terminal ? PlanProgress(show_progress) : PlanProgress());
+  const auto plan = make_plan(request, progress);
   std::cout << (options.json ? plan_json(request, sources, plan)
                              : plan_text(request, sources, plan));
 }
@@ -168,6 +193,16 @@ void add_privacy_plan(App& privacy) {
   add("--compressor", options->compressor, "Compressor instead of --rho; also gives the bytes",
       "SPEC")
       ->excludes(rho);
+  auto* bytes = add("--bytes", options->bytes,
+                    "Most bytes that an agent may send, such as 4MB: also recommends gossip steps "
+                    "and messages, for porter-sweep",
+                    "SIZE")
+                    ->excludes(rho)
+                    ->excludes("--compressor");
+  command
+      ->add_flag("--unlike", options->unlike,
+                 "With --bytes: the agents' data are unlike, such as split by label")
+      ->needs(bytes);
   add("--clip", options->clip, "Largest norm tau of a clipped gradient", "TAU")
       ->capture_default_str();
   add("--rounds", options->rounds, "Recommend for this many rounds", "T");
@@ -184,7 +219,8 @@ void add_privacy_plan(App& privacy) {
       "\nEvery sigma is certified by the accountant. The recommendation is a heuristic; the rule\n"
       "is printed with it. A request without a hope is answered, too, and called that.\n"
       "Example: porter privacy plan --m 6000 --agents 10 --dim 50890 --graph erdos-renyi:0.8 \\\n"
-      "           --compressor random_k:0.05 --epsilon 2 --delta 1e-5");
+      "           --compressor random_k:0.05 --epsilon 2 --delta 1e-5\n"
+      "         or --bytes 4MB instead of --compressor: which b, T, gossip steps and messages");
   command->callback([options] { run(*options); });
 }
 

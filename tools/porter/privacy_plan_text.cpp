@@ -21,13 +21,6 @@ constexpr auto kRule =
     "for T of at least 1/((1-alpha)^2 rho); of all within 25 % of the least the fewest rounds,\n"
     "then the smallest batch";
 
-// The text with `replacement` for line ends.
-std::string with_line_ends(std::string_view text, std::string_view replacement) {
-  std::string out;
-  for (const char c : text) out += c == '\n' ? std::string(replacement) : std::string(1, c);
-  return out;
-}
-
 const char* name_of(Sampler sampler) {
   if (sampler == Sampler::fixed) return "fixed";
   return sampler == Sampler::poisson ? "poisson" : "full";
@@ -35,13 +28,6 @@ const char* name_of(Sampler sampler) {
 
 const char* name_of(Adjacency adjacency) {
   return adjacency == Adjacency::replace ? "replace" : "add-remove";
-}
-
-std::string human_bytes(double bytes) {
-  constexpr std::array units = {"B", "kB", "MB", "GB", "TB", "PB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) bytes /= 1000, ++unit;
-  return fmt::format("{:.3g} {}", bytes, units[unit]);
 }
 
 // One row per batch size, one column per number of rounds; the recommended cell is marked.
@@ -158,6 +144,19 @@ ordered_json conditions_json(const std::vector<SideCondition>& conditions) {
 }
 
 }  // namespace
+
+std::string with_line_ends(std::string_view text, std::string_view replacement) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? std::string(replacement) : std::string(1, c);
+  return out;
+}
+
+std::string human_bytes(double bytes) {
+  constexpr std::array units = {"B", "kB", "MB", "GB", "TB", "PB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) bytes /= 1000, ++unit;
+  return fmt::format("{:.3g} {}", bytes, units[unit]);
+}
 
 std::string plan_text(const PlanRequest& request, const PlanSources& sources, const Plan& plan) {
   auto text = head(request, sources, plan);
