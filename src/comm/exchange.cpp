@@ -60,6 +60,7 @@ FrameHeader Exchange::header(FrameKind kind, std::uint32_t step, std::uint32_t a
 }
 
 void Exchange::post(std::uint32_t step, std::uint32_t agent, const Outgoing& message) {
+  const auto start = std::chrono::steady_clock::now();
   Payload bytes, frame;
   encode_frame(header(FrameKind::update, step, agent, message.digest), message.vectors, bytes);
   if (!message.wanted.empty()) {
@@ -77,25 +78,30 @@ void Exchange::post(std::uint32_t step, std::uint32_t agent, const Outgoing& mes
   posted_overhead_ += bytes.size() - total(message.vectors);
   if (recorder_) recorder_(step, agent, bytes);
   transport_.post(step, agent, bytes);
+  if (options_.trace) options_.trace->posted(step, start, std::chrono::steady_clock::now());
 }
 
 void Exchange::collect(std::uint32_t step, std::size_t vectors,
                        const std::function<void(const Incoming&)>& take) {
   const auto start = std::chrono::steady_clock::now();
   const auto messages = transport_.collect(step);
-  waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  const auto end = std::chrono::steady_clock::now();
+  waited_ns_ += std::chrono::nanoseconds(end - start).count();
+  if (options_.trace) options_.trace->waited(step, start, end);
   for (const auto& received : messages) {
     const auto message = read(step, vectors, received);
     received_ += received.bytes.size();
     received_overhead_ += received.bytes.size() - total(message.vectors);
     take(message);
   }
+  if (options_.trace) options_.trace->taken(step, std::chrono::steady_clock::now());
 }
 
 // An update, then perhaps a request, then perhaps all of Q.
 Exchange::Incoming Exchange::read(std::uint32_t step, std::size_t vectors,
                                   const Received& received) const {
-  const auto peer = concat("agent ", received.sender);
+  const auto& names = options_.names;
+  const auto peer = names.empty() ? concat("agent ", received.sender) : names[received.sender];
   auto rest = received.bytes;
   auto update = take_frame(rest, limits_, peer);
   require_expected(update,

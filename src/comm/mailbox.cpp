@@ -9,6 +9,8 @@ namespace {
 
 // A neighbour is at most one round ahead, unless it sends again what a restarted process missed.
 constexpr std::size_t kRoundsAhead = 3;
+// A connection that lasts is a good one, whether there was something to send or not.
+constexpr std::chrono::seconds kLasting{5};
 
 }  // namespace
 
@@ -17,9 +19,12 @@ Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std:
     : hosting_(hosting),
       process_(process),
       names_(std::move(names)),
-      options_(options),
-      settled_(options.resume_after) {
-  for (const auto neighbour : hosting_.neighbours(process_)) neighbours_.try_emplace(neighbour);
+      options_(std::move(options)),
+      settled_(options_.resume_after) {
+  for (const auto neighbour : hosting_.neighbours(process_)) {
+    neighbours_.try_emplace(neighbour);
+    if (options_.links) options_.links->add(describe(neighbour));
+  }
   for (const auto agent : hosting_.sources(process_)) last_[agent] = options_.resume_after;
 }
 
@@ -38,12 +43,18 @@ void Mailbox::post(std::uint32_t round, std::uint32_t sender, std::span<const st
 std::span<const Received> Mailbox::collect(std::uint32_t round) {
   std::unique_lock lock(mutex_);
   const auto& sources = hosting_.sources(process_);
+  collecting_ = round;
+  if (options_.links)
+    for (const auto agent : sources)
+      if (!inbox_[round].contains(agent))
+        options_.links->missing(describe(hosting_.process_of(agent)));
   wait_for(lock, [&]() -> std::optional<std::uint32_t> {
     const auto& messages = inbox_[round];
     for (const auto agent : sources)
       if (!messages.contains(agent)) return hosting_.process_of(agent);
     return std::nullopt;
   });
+  collecting_.reset();
   held_ = std::move(inbox_[round]);
   inbox_.erase(round);
   if (!options_.may_restart) settled_ = round;
@@ -194,7 +205,10 @@ std::uint64_t Mailbox::connected(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
   auto& from = neighbours_.at(neighbour);
   from.present = from.was_present = true;
+  from.brought_something = false;
+  from.connected_at = Clock::now();
   from.why.clear();
+  if (options_.links) options_.links->connected(describe(neighbour));
   changed_.notify_all();
   return ++from.connection;
 }
@@ -209,8 +223,10 @@ void Mailbox::lost(std::uint32_t neighbour, std::uint64_t connection, const std:
   auto& from = neighbours_.at(neighbour);
   if (from.connection != connection) return;
   from.present = false;
-  from.lost_at = Clock::now();
+  const auto now = Clock::now();
+  if (from.brought_something || now - from.connected_at > kLasting) from.lost_at = now;
   from.why = why;
+  if (options_.links) options_.links->lost(describe(neighbour));
   changed_.notify_all();
 }
 
@@ -233,6 +249,7 @@ void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
   const auto last = last_.find(sender);
   require(last != last_.end() && hosting_.process_of(sender) == neighbour, ErrorKind::protocol,
           describe(neighbour), " sent a message of agent ", sender, ", which it does not host");
+  neighbours_.at(neighbour).brought_something = true;
   if (round <= last->second) return;  // sent again; it is here already
   require(last->second == 0 || round == last->second + 1, ErrorKind::protocol, describe(neighbour),
           " sent round ", round, " of agent ", sender, " after round ", last->second);
@@ -242,6 +259,8 @@ void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
   if (closed_ || over_) return;
   last->second = round;
   inbox_[round][sender] = std::move(bytes);
+  if (options_.trace) options_.trace->arrived(round, describe(neighbour), Clock::now());
+  if (options_.links && round == collecting_) options_.links->arrived(describe(neighbour));
   changed_.notify_all();
 }
 

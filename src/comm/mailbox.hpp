@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "porter/comm/hosting.hpp"
+#include "porter/comm/link_meter.hpp"
+#include "porter/comm/round_trace.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
@@ -29,6 +31,8 @@ class Mailbox {
     std::chrono::milliseconds start_wait, peer_wait;
     std::uint32_t resume_after = 0;
     bool may_restart = false;
+    std::shared_ptr<LinkMeter> links = nullptr;  ///< nothing: nobody watches
+    std::shared_ptr<RoundTrace> trace = nullptr;
   };
   Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std::string> names,
           Options options);
@@ -94,7 +98,10 @@ class Mailbox {
     // from it
     std::uint64_t connection = 0;
     bool present = false, was_present = false, finished = false;
-    Clock::time_point lost_at = Clock::now();
+    // Since when it is away, if it is. A short connection that brings no message does not count:
+    // who comes back again and again to no effect is out of reach.
+    Clock::time_point lost_at = Clock::now(), connected_at = lost_at;
+    bool brought_something = false;  // over the present connection
     std::string why;
   };
   struct Over {
@@ -123,6 +130,7 @@ class Mailbox {
   std::map<std::uint32_t, std::map<std::uint32_t, Payload>> inbox_;  // by round, by sender
   std::map<std::uint32_t, Payload> held_;                            // what received_ points into
   std::vector<Received> received_;
+  std::optional<std::uint32_t> collecting_;  // the round that is waited for
   std::uint32_t settled_;
   std::optional<Over> over_;
   bool finishing_ = false, closed_ = false;

@@ -78,9 +78,13 @@ class AgentRun {
   std::uint32_t steps() const { return experiment_->round() * options_.config.algorithm.gossip; }
 
   Engine engine() {
+    std::vector<std::string> names;
+    for (const auto& peer : options_.peers) names.push_back(peer.name);
     return {.process = options_.index,
             .processes = options_.peers.size(),
             .connect = [this](const RunShape& shape) { return connect(shape); },
+            .names = std::move(names),
+            .trace = hooks_.trace,
             .report = hooks_.log};
   }
 
@@ -102,7 +106,10 @@ class AgentRun {
          .start_wait = start_wait,
          .keepalive = options_.keepalive,
          .resume_after = resume_after,
-         .may_restart = true});
+         .may_restart = true,
+         .report = hooks_.log,
+         .links = hooks_.links,
+         .trace = hooks_.trace});
     network_ = transport.get();
     return transport;
   }

@@ -6,6 +6,44 @@
 #include "porter/run/agent.hpp"
 
 namespace porter {
+namespace {
+
+// The text format of Prometheus, version 0.0.4: of each metric its help and type, then its samples.
+class PrometheusText {
+ public:
+  explicit PrometheusText(const std::string& agent) : agent_("agent=\"" + escaped(agent) + '"') {}
+
+  void metric(const char* name, const char* type, const char* help) {
+    name_ = name;
+    text_ += concat("# HELP porter_", name, ' ', help, "\n# TYPE porter_", name, ' ', type, '\n');
+  }
+  void sample(const std::string& value) { line("", value); }
+  void sample(const char* label, const std::string& of, const std::string& value) {
+    line(concat(',', label, "=\"", escaped(of), '"'), value);
+  }
+  void single(const char* name, const char* type, const char* help, const std::string& value) {
+    metric(name, type, help);
+    sample(value);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static std::string escaped(const std::string& value) {
+    std::string text;
+    for (const char c : value) {
+      if (c == '\\' || c == '"') text += '\\';
+      text += c == '\n' ? "\\n" : std::string(1, c);
+    }
+    return text;
+  }
+  void line(const std::string& labels, const std::string& value) {
+    text_ += concat("porter_", name_, '{', agent_, labels, "} ", value, '\n');
+  }
+
+  std::string agent_, name_, text_;
+};
+
+}  // namespace
 
 std::string to_json(const AgentStatus& status) {
   nlohmann::ordered_json json = {{"name", status.name},
@@ -22,38 +60,36 @@ std::string to_json(const AgentStatus& status) {
   return json.dump() + "\n";
 }
 
-std::string to_prometheus(const AgentStatus& status) {
-  std::string text;
-  const auto add = [&](const char* name, const char* type, const char* help,
-                       const auto&... values) {
-    text += concat("# HELP porter_", name, ' ', help, "\n# TYPE porter_", name, ' ', type, '\n');
-    const auto line = [&](const auto& value) {
-      text += concat("porter_", name, "{agent=\"", status.name, '"', value.first, "} ",
-                     value.second, '\n');
-    };
-    (line(values), ...);
-  };
-  const auto number = [](auto value) { return std::pair(std::string(), concat(value)); };
-  const auto kind = [](const char* name, std::uint64_t value) {
-    return std::pair(concat(",kind=\"", name, '"'), concat(value));
-  };
+std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links) {
+  PrometheusText out(status.name);
+  const auto whole = [](std::uint64_t value) { return std::to_string(value); };
   const auto& bytes = status.bytes;
-  add("round", "gauge", "rounds done", number(status.round));
-  add("rounds", "gauge", "rounds of the run", number(status.rounds));
-  add("checkpoint_round", "gauge", "round of the last checkpoint", number(status.checkpoint));
-  add("sent_bytes_total", "counter", "bytes of messages sent, each counted once",
-      kind("payload", bytes.posted - bytes.posted_overhead), kind("header", bytes.posted_overhead));
-  add("received_bytes_total", "counter", "bytes of messages received",
-      kind("payload", bytes.received - bytes.received_overhead),
-      kind("header", bytes.received_overhead));
-  add("wait_seconds_total", "counter", "time spent waiting for neighbours",
-      number(shortest(status.wait_seconds)));
-  add("noise_secret", "gauge", "1 where the noise is secret, 0 in a test",
-      number(status.secret ? 1 : 0));
+  out.single("round", "gauge", "Rounds done.", whole(status.round));
+  out.single("rounds", "gauge", "Rounds of the run.", whole(status.rounds));
+  out.single("running", "gauge", "1 while the agent trains.",
+             whole(status.state == "training" ? 1 : 0));
+  out.single("checkpoint_round", "gauge", "Round of the last checkpoint.",
+             whole(status.checkpoint));
+  out.metric("sent_bytes_total", "counter", "Bytes of messages, each counted once.");
+  out.sample("kind", "payload", whole(bytes.posted - bytes.posted_overhead));
+  out.sample("kind", "header", whole(bytes.posted_overhead));
+  out.metric("received_bytes_total", "counter", "Bytes of messages from neighbours.");
+  out.sample("kind", "payload", whole(bytes.received - bytes.received_overhead));
+  out.sample("kind", "header", whole(bytes.received_overhead));
+  out.single("collect_seconds_total", "counter", "Time that rounds waited for messages.",
+             shortest(status.wait_seconds));
+  out.metric("wait_seconds_total", "counter", "Time that rounds waited for this neighbour.");
+  for (const auto& link : links)
+    out.sample("neighbour", link.neighbour, shortest(link.wait_seconds));
+  out.metric("reconnects_total", "counter", "Connections from this neighbour after the first.");
+  for (const auto& link : links) out.sample("neighbour", link.neighbour, whole(link.reconnects));
+  out.metric("neighbour_connected", "gauge", "1 while this neighbour is connected.");
+  for (const auto& link : links) out.sample("neighbour", link.neighbour, whole(link.connected));
+  out.single("noise_secret", "gauge", "1 where the noise is secret, 0 in a test.",
+             whole(status.secret));
   if (status.epsilon)
-    add("epsilon", "gauge", "certified epsilon spent so far", number(shortest(*status.epsilon)));
-  add("running", "gauge", "1 while the agent trains", number(status.state == "training" ? 1 : 0));
-  return text;
+    out.single("epsilon", "gauge", "Certified epsilon spent so far.", shortest(*status.epsilon));
+  return out.text();
 }
 
 }  // namespace porter

@@ -79,6 +79,8 @@ void Experiment::join() {
                                  ExchangeOptions{.run = to_run_id(run_id(config_)),
                                                  .encoding = encoding_id(algorithm.compressor),
                                                  .dim = facts_.dim,
+                                                 .names = engine_->names,
+                                                 .trace = engine_->trace,
                                                  .report = engine_->report});
 }
 

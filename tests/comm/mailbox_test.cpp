@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 namespace porter {
 namespace {
@@ -146,6 +147,38 @@ TEST(Mailbox, WaitsForAPeerThatIsThere) {
   EXPECT_EQ(collected.wait_for(50ms), std::future_status::timeout);
   box.deliver(1, 1, 1, Payload(1));
   EXPECT_EQ(collected.get(), 1U);
+}
+
+// Who connects again and again, say because each of its messages is refused, is out of reach.
+TEST(Mailbox, ConnectionsThatBringNothingDoNotExtendTheWait) {
+  Box box({.start_wait = 1h, .peer_wait = 300ms});
+  box.lost(1, box.connected(1), "refused");
+  auto flapping = std::async(std::launch::async, [&] {
+    while (!box.closed()) {
+      box.lost(1, box.connected(1), "refused");
+      box.pause(10ms);
+    }
+  });
+  EXPECT_NE(refusal([&] { box.collect(1); }).find("there has been out of reach"),
+            std::string::npos);
+  box.close();
+  flapping.get();
+}
+
+TEST(Mailbox, SaysWhoIsWaitedFor) {
+  const auto links = std::make_shared<LinkMeter>();
+  Box box({.start_wait = 1h, .peer_wait = 1h, .links = links});
+  box.lost(1, box.connected(1), "gone");
+  box.connected(1);
+  auto round = std::async(std::launch::async, [&] { box.collect(1); });
+  while (links->links()[0].wait_seconds == 0) std::this_thread::yield();
+  box.deliver(1, 1, 1, Payload(3));
+  round.get();
+  const auto link = links->links()[0];
+  EXPECT_EQ(link.neighbour, "there");
+  EXPECT_TRUE(link.connected);
+  EXPECT_EQ(link.reconnects, 1U);
+  EXPECT_GT(link.wait_seconds, 0);
 }
 
 TEST(Mailbox, PassesOnTheFirstReasonOnly) {

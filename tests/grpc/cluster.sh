@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cluster.sh CASE PORTER: porter cluster and porter agent as their users call them.
+# cluster.sh CASE PORTER CONFIG: porter cluster and porter agent as their users call them.
 #   same      a cluster has the bits of a simulation
 #   killed    kill -9 at random moments: the same bits, every agent restarts
 #   secret    the same with secret noise: the run ends, the ledgers are complete
@@ -11,26 +11,12 @@
 #   full      an agent's disk is full: all stop with the reason
 #   refused   an agent of another config, and seeded noise without the word for it
 set -eu
-case=$1 porter=$2
+case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
 cluster=
 trap '[ -z "$cluster" ] || kill "$cluster" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
-cat >c.toml <<'END'
-[data]
-name = "synthetic"
-[network]
-agents = 5
-graph = "erdos-renyi:0.6"
-mixing = "metropolis"
-[algorithm]
-rounds = 60
-batch = 4
-step = 0.1
-compressor = "random_k:0.1"
-[run]
-evaluate = "end"
-END
+sed 's/^evaluate = .*/evaluate = "end"/' "$config" >c.toml
 
 fail() { # TEXT: says it, with all logs
   echo "$1"

@@ -1,27 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# engine.sh same|killed|secret PORTER MPIRUN...: porter run on the ranks of a job.
+# engine.sh same|killed|secret PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
 set -eu
-case=$1 porter=$2
-shift 2
+case=$1 porter=$2 config=$3
+shift 3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-cat > c.toml <<'END'
-[data]
-name = "synthetic"
-[network]
-agents = 5
-graph = "erdos-renyi:0.6"
-mixing = "metropolis"
-[algorithm]
-rounds = 60
-batch = 4
-step = 0.1
-compressor = "random_k:0.1"
-[run]
-evaluate = "log:5"
-END
+cp "$config" c.toml
 
 same() {
   cmp "$1/model.npz" "$2/model.npz"

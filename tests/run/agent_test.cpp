@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "run/agent_folder.hpp"
@@ -160,21 +165,68 @@ TEST(FileJournal, ACutOffRecordWasNeverSentAndADamagedOneIsRefused) {
   EXPECT_THROW(FileJournal{file}, Error);
 }
 
+// A reader of Prometheus' text format, version 0.0.4, as strict as what we write can be held to:
+// every sample follows the HELP and TYPE of its metric; labels are quoted and escaped.
+std::map<std::string, double> parse_prometheus(const std::string& text) {
+  std::map<std::string, double> samples;
+  std::set<std::string> seen;
+  std::string metric, line;
+  std::istringstream lines(text);
+  const std::regex help(R"(# HELP ([a-z_]+) [^\\]+)"), type(R"(# TYPE ([a-z_]+) (gauge|counter))"),
+      sample(
+          R"(([a-z_]+)(\{[a-z]+="([^"\\\n]|\\\\|\\"|\\n)*"(,[a-z]+="([^"\\\n]|\\\\|\\"|\\n)*")*\}) (\S+))");
+  std::smatch match;
+  while (std::getline(lines, line)) {
+    if (std::regex_match(line, match, help)) {
+      metric = match[1];
+      EXPECT_TRUE(seen.insert(metric).second) << metric << " comes twice";
+    } else if (std::regex_match(line, match, type)) {
+      EXPECT_EQ(match[1], metric);
+      EXPECT_EQ(match[2] == "counter", metric.ends_with("_total")) << metric;
+    } else {
+      EXPECT_TRUE(std::regex_match(line, match, sample)) << line;
+      EXPECT_EQ(match[1], metric) << line;
+      const auto name = match[1].str() + match[2].str();
+      EXPECT_TRUE(samples.emplace(name, std::stod(match[6])).second) << name << " comes twice";
+    }
+  }
+  EXPECT_TRUE(text.ends_with('\n'));
+  return samples;
+}
+
 TEST(AgentStatus, IsReadableByPrometheus) {
   AgentStatus status;
   status.name = "hospital-a";
   status.state = "training";
   status.round = 3;
+  status.rounds = 10;
+  status.checkpoint = 2;
   status.epsilon = 0.5;
+  status.wait_seconds = 1.25;
   status.bytes = {.posted = 100, .received = 300, .posted_overhead = 10, .received_overhead = 30};
-  const auto text = to_prometheus(status);
-  for (const auto* line :
-       {"porter_round{agent=\"hospital-a\"} 3\n", "# TYPE porter_sent_bytes_total counter\n",
-        "porter_sent_bytes_total{agent=\"hospital-a\",kind=\"payload\"} 90\n",
-        "porter_received_bytes_total{agent=\"hospital-a\",kind=\"header\"} 30\n",
-        "porter_epsilon{agent=\"hospital-a\"} 0.5\n",
-        "porter_noise_secret{agent=\"hospital-a\"} 0\n"})
-    EXPECT_NE(text.find(line), text.npos) << line << "not in\n" << text;
+  const auto samples = parse_prometheus(to_prometheus(
+      status, {{.neighbour = "b", .connected = true, .reconnects = 2, .wait_seconds = 0.5},
+               {.neighbour = "c \"\\\n", .connected = false, .reconnects = 0, .wait_seconds = 0}}));
+  const std::string agent = "{agent=\"hospital-a\"";
+  const std::map<std::string, double> expected = {
+      {"porter_round" + agent + "}", 3},
+      {"porter_rounds" + agent + "}", 10},
+      {"porter_running" + agent + "}", 1},
+      {"porter_checkpoint_round" + agent + "}", 2},
+      {"porter_sent_bytes_total" + agent + ",kind=\"payload\"}", 90},
+      {"porter_sent_bytes_total" + agent + ",kind=\"header\"}", 10},
+      {"porter_received_bytes_total" + agent + ",kind=\"payload\"}", 270},
+      {"porter_received_bytes_total" + agent + ",kind=\"header\"}", 30},
+      {"porter_collect_seconds_total" + agent + "}", 1.25},
+      {"porter_wait_seconds_total" + agent + ",neighbour=\"b\"}", 0.5},
+      {"porter_wait_seconds_total" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
+      {"porter_reconnects_total" + agent + ",neighbour=\"b\"}", 2},
+      {"porter_reconnects_total" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
+      {"porter_neighbour_connected" + agent + ",neighbour=\"b\"}", 1},
+      {"porter_neighbour_connected" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
+      {"porter_noise_secret" + agent + "}", 0},
+      {"porter_epsilon" + agent + "}", 0.5}};
+  EXPECT_EQ(samples, expected);
 }
 
 }  // namespace

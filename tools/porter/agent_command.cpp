@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kLogPeriod{60};
 constexpr std::chrono::seconds kStopPatience{3};
 
 struct Options {
-  std::string config, out;
+  std::string config, out, trace;
   std::vector<std::string> overrides;
   bool insecure_test_noise = false;
 };
@@ -34,9 +34,11 @@ class Board {
  public:
   Board(std::filesystem::path folder, AgentLog& log) : folder_(std::move(folder)), log_(log) {}
 
+  const std::shared_ptr<LinkMeter>& links() const { return links_; }
+
   std::string metrics() {
     const std::lock_guard lock(mutex_);
-    return to_prometheus(status_);
+    return to_prometheus(status_, links_->links());
   }
 
   void update(const AgentStatus& status) {
@@ -72,6 +74,7 @@ class Board {
   AgentLog& log_;
   std::mutex mutex_;
   AgentStatus status_;
+  const std::shared_ptr<LinkMeter> links_ = std::make_shared<LinkMeter>();
   Clock::time_point written_{}, logged_{};
 };
 
@@ -103,6 +106,22 @@ class StopWatch {
   std::thread thread_;
 };
 
+/// Writes a trace when the run is over, however it ends.
+class TraceFile {
+ public:
+  TraceFile(std::string path, std::uint32_t process)
+      : path_(std::move(path)),
+        trace_(path_.empty() ? nullptr : std::make_shared<RoundTrace>(process)) {}
+  ~TraceFile() {
+    if (trace_) std::ofstream(path_) << trace_->to_json();
+  }
+  const std::shared_ptr<RoundTrace>& trace() const { return trace_; }
+
+ private:
+  std::string path_;
+  std::shared_ptr<RoundTrace> trace_;
+};
+
 int run(const Options& given) {
   const auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
   const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
@@ -112,13 +131,16 @@ int run(const Options& given) {
   if (!options.metrics.empty()) server.emplace(options.metrics, [&] { return board.metrics(); });
   catch_interrupts();
   const StopWatch stop_watch(log);
+  const TraceFile trace(given.trace, options.index);
   try {
     const auto status =
         run_agent(options, out,
                   {.connect = make_network_transport,
                    .log = [&](const std::string& text) { log.info(text); },
                    .after_round = [&](const AgentStatus& now) { board.update(now); },
-                   .stop_requested = interrupted});
+                   .stop_requested = interrupted,
+                   .links = board.links(),
+                   .trace = trace.trace()});
     if (status == TrainStatus::interrupted)
       log.info("stopped; the neighbours wait for this agent, start it again to go on");
     else
@@ -142,6 +164,8 @@ void add_agent_command(App& app, int& exit_code) {
       ->expected(1)
       ->take_all();
   command->add_option("--out", options->out, "folder of this agent (default: runs/agent-NAME)");
+  command->add_option("--trace", options->trace,
+                      "write what each round did when, for chrome://tracing, to this file");
   command->add_flag("--insecure-test-noise", options->insecure_test_noise,
                     "seeded noise, the same in every run: nothing is private, for tests only");
   command->footer(

@@ -28,7 +28,7 @@ struct Options {
   std::string config, out, peer_loss = "wait:60s", keepalive = "10s", log = "text";
   std::vector<std::string> overrides;
   std::uint16_t metrics = 0;  // the first agent's port; 0: off
-  bool insecure_test_noise = false, resume = false;
+  bool insecure_test_noise = false, resume = false, trace = false;
 };
 
 std::string agent_section(const Options& options, std::size_t index, const std::string& peers,
@@ -59,7 +59,8 @@ std::vector<LocalAgent> prepare(const Options& options, const Config& config, co
     LocalAgent agent{.name = fmt::format("agent-{}", i),
                      .folder = out / "agents" / fmt::format("agent-{}", i),
                      .config = {},
-                     .insecure_test_noise = options.insecure_test_noise};
+                     .insecure_test_noise = options.insecure_test_noise,
+                     .trace = options.trace};
     agent.config = agent.folder / "node.toml";
     if (!fs::exists(keys / (agent.name + ".crt")))
       issue_certificate(keys, agent.name, {.days = 30});
@@ -171,6 +172,8 @@ void add_cluster_command(App& app, int& exit_code) {
       ->type_name("PORT");
   command->add_flag("--insecure-test-noise", options->insecure_test_noise,
                     "seeded noise, so that results are those of porter run: nothing is private");
+  command->add_flag("--trace", options->trace,
+                    "each agent writes trace.json for chrome://tracing in its folder");
   command->add_flag("--resume", options->resume, "continue the cluster in --out");
   command->footer(
       "Agents that are killed are started again and go on from their checkpoints. At the end the\n"

@@ -34,7 +34,9 @@ void start(LocalAgent& agent) {
   const auto log = (agent.folder / "output.log").string();
   const auto config = agent.config.string(), folder = agent.folder.string();
   std::vector<const char*> arguments = {"porter", "agent", config.c_str(), "--out", folder.c_str()};
+  const auto trace = (agent.folder / "trace.json").string();
   if (agent.insecure_test_noise) arguments.push_back("--insecure-test-noise");
+  if (agent.trace) arguments.insert(arguments.end(), {"--trace", trace.c_str()});
   arguments.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();

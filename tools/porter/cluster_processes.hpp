@@ -14,7 +14,7 @@ namespace porter::cli {
 struct LocalAgent {
   std::string name;
   std::filesystem::path folder, config;
-  bool insecure_test_noise = false;
+  bool insecure_test_noise = false, trace = false;
   pid_t pid = 0;  ///< 0: does not run
   int exit_code = -1;
   unsigned restarts = 0;

@@ -13,6 +13,7 @@ struct Options {
   std::string config, out;
   std::vector<std::string> overrides;
   bool dry_run = false, resume = false, force = false;
+  RankOptions ranks;
 };
 
 // runs/NAME-TIME, with a number behind it if that exists.
@@ -44,8 +45,9 @@ int run(const Options& options) {
                                         : ExistingRun::refuse;
   const auto out = options.out.empty() ? fresh_folder(config.algorithm.name)
                                        : std::filesystem::path(options.out);
-  const auto status = config.run.engine == "mpi" ? run_on_ranks(config, out, existing)
-                                                 : run_one(config, out, existing);
+  const auto status = config.run.engine == "mpi"
+                          ? run_on_ranks(config, out, existing, options.ranks)
+                          : run_one(config, out, existing);
   return status == TrainStatus::interrupted ? 1 : 0;
 }
 
@@ -65,6 +67,15 @@ void add_run_command(App& app, int& exit_code) {
   auto* resume = command->add_flag("--resume", options->resume,
                                    "continue the run in --out from its checkpoint");
   command->add_flag("--force", options->force, "replace the run in --out")->excludes(resume);
+  command
+      ->add_option("--watchdog", options->ranks.watchdog_seconds,
+                   "with MPI: a rank that gives no sign of life for so long ends the job")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--trace", options->ranks.trace,
+                      "with MPI: rank R writes what each round did when, for chrome://tracing, to "
+                      "FILE.R");
   command->footer(
       "The folder gets config.toml (resolved), metrics.csv, summary.json, privacy.json, graph.svg, "
       "model.npz\n"

@@ -27,8 +27,13 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
 /// diverged.
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing);
 
+struct RankOptions {
+  double watchdog_seconds = 60;  ///< after which a silent rank ends the job
+  std::string trace;             ///< PATH: rank R writes PATH.R; empty: no trace
+};
+
 /// The same as one rank of an MPI job; rank 0 shows how it goes.
 TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
-                         ExistingRun existing);
+                         ExistingRun existing, const RankOptions& options);
 
 }  // namespace porter::cli

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
+#include <fstream>
+
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 #include "porter/run/ranks.hpp"
@@ -50,14 +53,16 @@ TrainStatus train_and_show(Experiment& experiment, MpiSession& session,
 }
 
 TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
-                ExistingRun existing) {
+                ExistingRun existing, const std::shared_ptr<RoundTrace>& trace) {
   if (existing == ExistingRun::resume && already_finished(session, out)) {
     if (session.rank() == 0)
       fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
   }
   const auto report = [rank = session.rank()](const std::string& text) { say(rank, text); };
-  Experiment experiment(config, load_run_data(config), mpi_engine(session, report));
+  auto engine = mpi_engine(session, report);
+  engine.trace = trace;
+  Experiment experiment(config, load_run_data(config), std::move(engine));
   try {
     return train_and_show(experiment, session, out, existing);
   } catch (const std::exception& error) {
@@ -69,11 +74,17 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
 }  // namespace
 
 TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
-                         ExistingRun existing) {
+                         ExistingRun existing, const RankOptions& options) {
   const auto session = make_mpi_session(
-      {.report = [](const std::string& text) { fmt::print(stderr, "porter: {}\n", text); }});
+      {.watchdog = std::chrono::milliseconds(std::lround(1e3 * options.watchdog_seconds)),
+       .report = [](const std::string& text) { fmt::print(stderr, "porter: {}\n", text); }});
+  const auto trace =
+      options.trace.empty() ? nullptr : std::make_shared<RoundTrace>(session->rank());
   try {
-    return run(*session, config, agreed(*session, out), existing);
+    const auto status = run(*session, config, agreed(*session, out), existing, trace);
+    if (trace)
+      std::ofstream(fmt::format("{}.{}", options.trace, session->rank())) << trace->to_json();
+    return status;
   } catch (const Error& error) {
     fail(error.kind(), "rank ", session->rank(), ": ", error.what());
   }

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "porter/comm/frame.hpp"
 #include "porter/comm/hosting.hpp"
+#include "porter/comm/round_trace.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {
@@ -19,6 +21,9 @@ struct ExchangeOptions {
   RunId run{};
   std::uint32_t encoding = 0;  ///< encoding_id of the compressor
   std::size_t dim = 0;
+  /// What errors call the agents; empty: "agent 2".
+  std::vector<std::string> names = {};
+  std::shared_ptr<RoundTrace> trace = nullptr;  ///< where one is wanted
   /// Told of copies of Q that were found wrong, asked for and repaired, one line each.
   std::function<void(const std::string&)> report = [](const std::string&) {};
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,8 @@
 
 #include "porter/comm/hosting.hpp"
 #include "porter/comm/keys.hpp"
+#include "porter/comm/link_meter.hpp"
+#include "porter/comm/round_trace.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {
@@ -40,6 +43,10 @@ struct NetworkOptions {
   /// Whether neighbours must be able to send again what this process collected since the last
   /// settle.
   bool may_restart = false;
+  /// Told who comes, goes and is refused, one line each, from threads of the transport.
+  std::function<void(const std::string&)> report = [](const std::string&) {};
+  std::shared_ptr<LinkMeter> links = nullptr;   ///< counts what happens; nothing: nobody watches
+  std::shared_ptr<RoundTrace> trace = nullptr;  ///< gets the messages' arrivals
 };
 
 /// A transport over TLS in which both ends prove who they are. A connection may break and come

@@ -56,13 +56,15 @@ struct AgentStatus {
 };
 std::string to_json(const AgentStatus& status);
 /// The text format of Prometheus.
-std::string to_prometheus(const AgentStatus& status);
+std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links);
 
 struct AgentHooks {
   std::function<std::unique_ptr<NetworkTransport>(const Hosting&, NetworkOptions)> connect;
   std::function<void(const std::string&)> log = [](const std::string&) {};
   std::function<void(const AgentStatus&)> after_round = [](const AgentStatus&) {};
   std::function<bool()> stop_requested = [] { return false; };
+  std::shared_ptr<LinkMeter> links = std::make_shared<LinkMeter>();
+  std::shared_ptr<RoundTrace> trace = nullptr;  ///< where one is wanted
 };
 
 /// Runs the agent in its folder, which holds config.toml, checkpoint/, ledger/ and at the end

@@ -8,6 +8,7 @@
 #include "porter/algo/problem.hpp"
 #include "porter/comm/hosting.hpp"
 #include "porter/comm/mpi.hpp"
+#include "porter/comm/round_trace.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {
@@ -29,6 +30,9 @@ struct Engine {
   /// Where the processes can also meet outside the transport: process 0 then gets the rows of all
   /// agents for metrics and checkpoints. Outlives the experiment.
   MpiSession* session = nullptr;
+  /// What errors call the agents; empty: by their numbers.
+  std::vector<std::string> names = {};
+  std::shared_ptr<RoundTrace> trace = nullptr;  ///< where one is wanted
   /// Told what went wrong and was repaired, one line each.
   std::function<void(const std::string&)> report = [](const std::string&) {};
 };

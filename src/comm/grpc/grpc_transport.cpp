@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <thread>
 
 #include "../checks.hpp"
 #include "../mailbox.hpp"
+#include "doorkeeper.hpp"
 #include "link.grpc.pb.h"
 #include "porter/comm/frame.hpp"
 #include "porter/comm/grpc.hpp"
@@ -22,12 +23,18 @@ using link::v1::Link;
 using link::v1::Up;
 
 constexpr std::size_t kReason = 1000;  // bytes of what a peer says that may enter a message
-constexpr int kEnvelope = 4096;        // room for what is not the frame
+constexpr std::size_t kMostReasons = 4;
+constexpr int kEnvelope = 4096;  // room for what is not the frame
 constexpr auto kFirstRetry = 50ms, kLastRetry = 2000ms;
-constexpr auto kHandshake = 10s;     // for a caller to show its certificate
+constexpr std::chrono::milliseconds kShortPatience = 2s, kLongPatience = 10s;
 constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
 
 int milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.count()); }
+
+// How long a caller may take to show its certificate, and then to say hello.
+std::chrono::milliseconds patience_of(const NetworkOptions& options) {
+  return std::clamp(options.keepalive, kShortPatience, kLongPatience);
+}
 
 // The keys whose values differ or that only one side has, in order.
 std::string differing_keys(const std::map<std::string, std::string>& ours,
@@ -47,16 +54,24 @@ std::string differing_keys(const std::map<std::string, std::string>& ours,
 /// The end of the links that come in.
 class Receiver final : public Link::Service {
  public:
-  Receiver(const NetworkOptions& options, const Hosting& hosting, Mailbox& mailbox)
-      : options_(options), hosting_(hosting), mailbox_(mailbox) {}
+  Receiver(const NetworkOptions& options, const Hosting& hosting, Mailbox& mailbox,
+           Doorkeeper& door)
+      : options_(options), hosting_(hosting), mailbox_(mailbox), door_(door) {}
 
   grpc::Status Open(grpc::ServerContext* context,
                     grpc::ServerReaderWriter<Down, Up>* stream) override {
     Up first;
-    if (!stream->Read(&first)) return grpc::Status::OK;
-    if (auto status = examine(*context, first); !status.ok()) return status;
+    door_.began(*context);
+    const bool speaks = stream->Read(&first);
+    door_.heard(*context);
+    if (!speaks) return grpc::Status::OK;
+    if (auto status = examine(*context, first); !status.ok()) {
+      door_.report(concat(describe(*context), " is refused: ", status.error_message()));
+      return status;
+    }
     const auto neighbour = first.hello().process();
     const auto connection = mailbox_.connected(neighbour);
+    door_.report(concat(describe(*context), " is connected"));
     Down down;
     down.set_wanted_from(mailbox_.wanted_from(neighbour));
     down.set_settled(mailbox_.settled());
@@ -68,10 +83,22 @@ class Receiver final : public Link::Service {
       status = {grpc::StatusCode::INVALID_ARGUMENT, error.what()};
     }
     mailbox_.lost(neighbour, connection, "its connection ended");
+    if (!mailbox_.closed())
+      door_.report(concat("the connection from ", options_.peers[neighbour].name, " ended"));
     return status;
   }
 
  private:
+  // The name in the certificate, and the address.
+  static std::string describe(const grpc::ServerContext& context) {
+    std::string name = "nobody";
+    for (const auto& part : names_in(context)) name.assign(part.data(), part.size());
+    return concat(name, " (", context.peer(), ')');
+  }
+  static std::vector<grpc::string_ref> names_in(const grpc::ServerContext& context) {
+    return context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
+  }
+
   // Whether the peer is who it says it is, and takes part in the same run.
   grpc::Status examine(const grpc::ServerContext& context, const Up& first) const {
     if (!first.has_hello()) return {grpc::StatusCode::INVALID_ARGUMENT, "a hello expected"};
@@ -80,7 +107,7 @@ class Receiver final : public Link::Service {
     if (!std::ranges::binary_search(neighbours, hello.process()))
       return {grpc::StatusCode::PERMISSION_DENIED, "no neighbour of " + options_.identity.name};
     const auto& name = options_.peers[hello.process()].name;
-    const auto names = context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
+    const auto names = names_in(context);
     if (!context.auth_context()->IsPeerAuthenticated() || names.size() != 1 ||
         names[0] != grpc::string_ref(name))
       return {grpc::StatusCode::PERMISSION_DENIED, "the certificate is not that of " + name};
@@ -122,6 +149,7 @@ class Receiver final : public Link::Service {
   const NetworkOptions& options_;
   const Hosting& hosting_;
   Mailbox& mailbox_;
+  Doorkeeper& door_;
 };
 
 /// A link that goes out: connects, sends, and connects again until all is over.
@@ -157,7 +185,8 @@ class Sender {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options_.keepalive));
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, milliseconds(kFirstRetry));
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(kFirstRetry));
+    // How long an attempt may take, in spite of its name: handshakes cross slow links, too.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, milliseconds(patience_of(options_)));
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, milliseconds(kLastRetry));
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     // Links of several transports in one program must not share a connection.
@@ -172,6 +201,8 @@ class Sender {
       if (welcome) retry = kFirstRetry;
       if (mailbox_.closed()) return;
       mailbox_.note_failure(neighbour_, status.error_message());
+      if (welcome) told_.clear();
+      if (!welcome) tell(status.error_message());
       if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
           status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
         mailbox_.give_up(
@@ -179,6 +210,12 @@ class Sender {
             concat(peer().name, " refuses ", options_.identity.name, ": ", status.error_message()));
       mailbox_.pause(retry);
     }
+  }
+
+  // Why the neighbour cannot be reached, once for each of the first reasons.
+  void tell(const std::string& why) {
+    if (told_.size() < kMostReasons && told_.insert(why).second)
+      options_.report(concat(peer().name, " cannot be reached: ", why));
   }
 
   // One connection, from hello to its end.
@@ -253,6 +290,7 @@ class Sender {
   std::unique_ptr<Link::Stub> stub_;
   std::mutex mutex_;
   grpc::ClientContext* context_ = nullptr;
+  std::set<std::string> told_;  // since it was reached last
   std::thread thread_;
 };
 
@@ -271,8 +309,13 @@ class GrpcTransport final : public NetworkTransport {
                  {.start_wait = options_.start_wait,
                   .peer_wait = options_.peer_wait,
                   .resume_after = options_.resume_after,
-                  .may_restart = options_.may_restart}),
-        receiver_(options_, hosting_, mailbox_) {
+                  .may_restart = options_.may_restart,
+                  .links = options_.links,
+                  .trace = options_.trace}),
+        door_({.listen = options_.listen,
+               .patience = patience_of(options_),
+               .report = options_.report}),
+        receiver_(options_, hosting_, mailbox_, door_) {
     listen();
     for (const auto neighbour : hosting_.neighbours(options_.process))
       senders_.push_back(std::make_unique<Sender>(options_, mailbox_, neighbour));
@@ -285,8 +328,10 @@ class GrpcTransport final : public NetworkTransport {
     }
     mailbox_.close();
     senders_.clear();
-    // The neighbours that finish close their links themselves.
-    server_->Shutdown(std::chrono::system_clock::now() + (finished_ ? kLastWords : 0ms));
+    door_.close();
+    // The neighbours that finish close their links themselves. The clock is one that nobody sets.
+    const auto patience = gpr_time_from_millis(finished_ ? kLastWords.count() : 0, GPR_TIMESPAN);
+    server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), patience));
     server_->Wait();
   }
 
@@ -314,27 +359,30 @@ class GrpcTransport final : public NetworkTransport {
     tls.pem_root_certs = options_.identity.authority_pem;
     tls.pem_key_cert_pairs = {{options_.identity.key_pem, options_.identity.certificate_pem}};
     grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::SslServerCredentials(tls), &port);
+    using Door = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        Door::FROM_FD, grpc::SslServerCredentials(tls));
     builder.RegisterService(&receiver_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message) + kEnvelope);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     // A peer needs one stream; a second one is a peer that has come back.
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 2);
-    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(kHandshake));
+    const auto patience = milliseconds(patience_of(options_));
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, patience);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, patience);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options_.keepalive));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options_.keepalive));
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                                milliseconds(options_.keepalive) / 2);
     server_ = builder.BuildAndStart();
-    require(server_ != nullptr && port != 0, ErrorKind::network, "cannot listen on ",
-            options_.listen, "; is another program using it?");
+    require(server_ != nullptr, ErrorKind::network, "gRPC cannot serve on ", options_.listen);
+    door_.open(std::move(acceptor));
   }
 
   const NetworkOptions options_;
   const Hosting hosting_;
   Mailbox mailbox_;
+  Doorkeeper door_;
   Receiver receiver_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::unique_ptr<Sender>> senders_;
@@ -353,8 +401,7 @@ std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
           options.identity.name);
   require(options.max_message <= (std::size_t{1} << 31) - 1 - kEnvelope, ErrorKind::usage,
           "gRPC moves messages of less than 2 GiB; ", options.max_message, " bytes are asked for");
-  // The library does not print; what gRPC has to say comes with the status of a call.
-  gpr_set_log_function([](gpr_log_func_args*) {});
+  silence_grpc();
   return std::make_unique<GrpcTransport>(hosting, std::move(options));
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/comm/round_trace.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace porter {
+namespace {
+
+double microseconds(RoundTrace::Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+}  // namespace
+
+void RoundTrace::add(std::string name, std::uint32_t round, Clock::time_point begin,
+                     Clock::time_point end) {
+  if (events_.size() < kMostEvents) events_.push_back({std::move(name), round, begin, end});
+}
+
+void RoundTrace::posted(std::uint32_t round, Clock::time_point begin, Clock::time_point end) {
+  const std::lock_guard lock(mutex_);
+  if (last_ != Clock::time_point{}) add(round == round_ ? "gradient" : "mix", round, last_, begin);
+  add("post", round, begin, end);
+  round_ = round;
+  last_ = end;
+}
+
+void RoundTrace::waited(std::uint32_t round, Clock::time_point begin, Clock::time_point end) {
+  const std::lock_guard lock(mutex_);
+  add("gradient", round, last_, begin);
+  add("wait", round, begin, end);
+  last_ = end;
+}
+
+void RoundTrace::taken(std::uint32_t round, Clock::time_point end) {
+  const std::lock_guard lock(mutex_);
+  add("take", round, last_, end);
+  last_ = end;
+}
+
+void RoundTrace::arrived(std::uint32_t round, const std::string& from, Clock::time_point at) {
+  const std::lock_guard lock(mutex_);
+  add("from " + from, round, at, at);
+}
+
+std::string RoundTrace::to_json() const {
+  const std::lock_guard lock(mutex_);
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [name, round, begin, end] : events_) {
+    const bool at_once = begin == end;
+    nlohmann::ordered_json event = {{"name", name},
+                                    {"ph", at_once ? "i" : "X"},
+                                    {"ts", microseconds(begin.time_since_epoch())},
+                                    {"pid", process_},
+                                    {"tid", at_once ? 1 : 0},
+                                    {"args", {{"round", round}}}};
+    if (at_once)
+      event["s"] = "t";
+    else
+      event["dur"] = microseconds(end - begin);
+    list.push_back(std::move(event));
+  }
+  return list.dump();
+}
+
+}  // namespace porter

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// bad_agent FAULT FOLDER CONFIG: an agent that takes part like any other until its tenth round, in
+// which its message is corrupted, truncated, replayed, reordered or oversized; or one that is not
+// whom it says (impostor), is no neighbour (outsider), or shows a certificate that is out of date
+// (expired: expired.crt beside its own). Called by faults.py and strangers.py.
+#include <cstdio>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/run/agent.hpp"
+
+namespace {
+
+using namespace porter;
+
+constexpr std::uint32_t kRound = 10;
+
+/// A transport whose message of one round is not what it must be.
+class BadTransport final : public NetworkTransport {
+ public:
+  BadTransport(std::unique_ptr<NetworkTransport> inner, std::string fault, std::size_t limit)
+      : inner_(std::move(inner)), fault_(std::move(fault)), limit_(limit) {}
+
+  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+    Payload message(bytes.begin(), bytes.end());
+    if (round == kRound) {
+      if (fault_ == "corrupted") message[message.size() / 2] ^= std::byte{1};
+      if (fault_ == "truncated") message.resize(message.size() - 3);
+      if (fault_ == "replayed") message = last_;
+      if (fault_ == "oversized") message.resize(limit_ + 100'000);
+      if (fault_ == "reordered") ++round;
+    }
+    last_ = message;
+    inner_->post(round, sender, message);
+  }
+  std::span<const Received> collect(std::uint32_t round) override { return inner_->collect(round); }
+  void finish() override { inner_->finish(); }
+  void abort(const std::string& reason) noexcept override { inner_->abort(reason); }
+  void settle(std::uint32_t round) override { inner_->settle(round); }
+  void abandon() override { inner_->abandon(); }
+
+ private:
+  std::unique_ptr<NetworkTransport> inner_;
+  std::string fault_;
+  std::size_t limit_;
+  Payload last_;
+};
+
+std::unique_ptr<NetworkTransport> connect(const std::string& fault, const AgentOptions& agent,
+                                          const Hosting& hosting, NetworkOptions options) {
+  const auto limit = options.max_message;
+  options.max_message = 2 * limit + 1'000'000;
+  if (fault == "impostor") {
+    // Its own good certificate, and the number of agent 1.
+    std::swap(options.peers[1].name, options.peers[options.process].name);
+    options.process = 1;
+  }
+  if (fault == "expired")
+    options.identity.certificate_pem = read_file(agent.certificate.parent_path() / "expired.crt");
+  return std::make_unique<BadTransport>(make_network_transport(hosting, options), fault, limit);
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  try {
+    const std::string fault = argv[1];
+    const auto options = load_agent_options(argv[3], {}, true);
+    run_agent(options, argv[2], {.connect = [&](const Hosting& hosting, NetworkOptions network) {
+                return connect(fault, options, hosting, std::move(network));
+              }});
+    return 0;
+  } catch (const Error& error) {
+    std::printf("error: %s\n", error.what());
+    return 1;
+  }
+}
