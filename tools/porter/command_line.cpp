@@ -120,5 +120,8 @@ Option* Option::take_all() { return option_.take_all(), this; }
 Option* Option::excludes(Option* other) { return option_.excludes(&other->option_), this; }
 Option* Option::needs(Option* other) { return option_.needs(&other->option_), this; }
 Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }
+Option* Option::range(double least, double most) {
+  return option_.check(CLI::Range(least, most)), this;
+}
 
 }  // namespace porter::cli

@@ -28,6 +28,7 @@ class Option {
   Option* excludes(Option* other);
   Option* needs(Option* other);
   Option* range(int least, int most);
+  Option* range(double least, double most);
 
  private:
   CLI::Option& option_;

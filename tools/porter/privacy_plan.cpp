@@ -190,15 +190,15 @@ void add_privacy_plan(App& privacy) {
       ->capture_default_str();
   add("--seed", options->seed, "Seed of a random --graph", "S")->capture_default_str();
   auto* rho = add("--rho", options->rho, "Contraction of the compressor, in (0, 1]", "R");
-  add("--compressor", options->compressor, "Compressor instead of --rho; also gives the bytes",
-      "SPEC")
-      ->excludes(rho);
+  auto* compressor = add("--compressor", options->compressor,
+                         "Compressor instead of --rho; also gives the bytes", "SPEC")
+                         ->excludes(rho);
   auto* bytes = add("--bytes", options->bytes,
                     "Most bytes that an agent may send, such as 4MB: also recommends gossip steps "
                     "and messages, for porter-sweep",
                     "SIZE")
                     ->excludes(rho)
-                    ->excludes("--compressor");
+                    ->excludes(compressor);
   command
       ->add_flag("--unlike", options->unlike,
                  "With --bytes: the agents' data are unlike, such as split by label")

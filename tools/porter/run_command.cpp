@@ -71,7 +71,7 @@ void add_run_command(App& app, int& exit_code) {
       ->add_option("--watchdog", options->ranks.watchdog_seconds,
                    "with MPI: a rank that gives no sign of life for so long ends the job")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 1e6))
+      ->range(1.0, 1e6)
       ->capture_default_str();
   command->add_option("--trace", options->ranks.trace,
                       "with MPI: rank R writes what each round did when, for chrome://tracing, to "
