@@ -176,7 +176,7 @@ void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std
       Real* to = c + row * ldc;
       std::size_t j = 0;
       for (; j + 8 * kSize <= n; j += 8 * kSize) sparse_row<kSize, 8>(a, row, b + j, ldb, to + j);
-      for (; j + 2 * kSize <= n; j += 2 * kSize) sparse_row<kSize, 2>(a, row, b + j, ldb, to + j);
+      for (; j + 4 * kSize <= n; j += 4 * kSize) sparse_row<kSize, 4>(a, row, b + j, ldb, to + j);
       for (; j + kSize <= n; j += kSize) sparse_row<kSize, 1>(a, row, b + j, ldb, to + j);
       if (j < n) sparse_row_end(a, row, n - j, b + j, ldb, to + j);
     }

@@ -4,66 +4,61 @@
 #include <algorithm>
 #include <cassert>
 
+#include "porter/core/find_others.hpp"
 #include "porter/core/vector_math.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
-namespace {
-
-// With more entries than this the dense product is the faster one; measured.
-constexpr double kSparseShare = 0.4;
-
-}  // namespace
-
 template <class Real>
 void Inputs<Real>::begin(std::size_t features, std::size_t count) {
   assert(count <= kMaxRows);
   features_ = features;
   dense_rows_.clear();
   background_.clear();
-  squared_norms_.clear();
   starts_.assign(1, 0);
-  // One more than needed, as the loop below writes before it knows.
-  if (columns_.size() < count * features + 1) {
-    columns_.resize(count * features + 1);
-    entries_.resize(count * features + 1);
+  const std::size_t room = count * features + kOthersSlack;
+  if (columns_.size() < room) {
+    columns_.resize(room);
+    entries_.resize(room);
   }
 }
 
 // The first feature stands for the background: it is the corner of an image.
 template <class Real>
 void Inputs<Real>::add(const Sample& sample) {
-  std::size_t at = starts_.back();
-  double squares = 0, background = 0;
+  const std::size_t begin = starts_.back();
+  std::size_t end = begin;
+  float background = 0;
   if (sample.sparse) {
-    for (std::size_t i = 0; i < sample.values.size(); ++i, ++at) {
-      columns_[at] = sample.columns[i];
-      entries_[at] = Real{sample.values[i]};
-      squares += double{entries_[at]} * double{entries_[at]};
-    }
+    end += sample.values.size();
+    std::copy(sample.columns.begin(), sample.columns.end(), columns_.begin() + begin);
+    std::copy(sample.values.begin(), sample.values.end(), entries_.begin() + begin);
   } else {
-    const float first = sample.values[0];
-    background = double{first};
-    for (std::size_t j = 0; j < features_; ++j) {
-      columns_[at] = static_cast<std::uint32_t>(j);
-      at += sample.values[j] != first;
-    }
-    for (std::size_t e = starts_.back(); e < at; ++e) {
-      const double value = double{sample.values[columns_[e]]};
-      entries_[e] = static_cast<Real>(value - background);
-      squares += value * value;
-    }
-    squares += static_cast<double>(features_ - (at - starts_.back())) * (background * background);
+    background = sample.values[0];
+    end += find_others(sample.values, background, columns_.data() + begin);
+    for (std::size_t e = begin; e < end; ++e)
+      entries_[e] = Real{sample.values[columns_[e]]} - Real{background};
     dense_rows_.push_back(sample.values.data());
   }
-  starts_.push_back(static_cast<std::uint32_t>(at));
-  background_.push_back(static_cast<Real>(background));
-  squared_norms_.push_back(squares);
+  starts_.push_back(static_cast<std::uint32_t>(end));
+  background_.push_back(Real{background});
+}
+
+template <class Real>
+double Inputs<Real>::squared_norm(std::size_t i) const {
+  const std::size_t count = starts_[i + 1] - starts_[i];
+  const double background{background_[i]};
+  double sums[kPartialSums] = {};
+  for (std::size_t e = 0; e < count; ++e) {
+    const double value = double{entries_[starts_[i] + e]} + background;
+    sums[e % kPartialSums] += value * value;
+  }
+  return add_up(sums) + static_cast<double>(features_ - count) * (background * background);
 }
 
 template <class Real>
 void Inputs<Real>::finish() {
-  const auto all = static_cast<double>(rows() * features_);
-  dense_ = !dense_rows_.empty() && starts_.back() > kSparseShare * all;
+  dense_ = !dense_rows_.empty() && prefers_dense(starts_.back(), rows() * features_);
   if (!dense_) return;
   if (values_.size() < rows() * features_) values_.resize(rows() * features_);
   for (std::size_t i = 0; i < rows(); ++i)

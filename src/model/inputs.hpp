@@ -13,6 +13,11 @@ namespace porter {
 /// The samples of one block at most.
 inline constexpr std::size_t kMaxRows = 128;
 
+/// Whether the dense product is the faster one, with so many entries of `all` off the background.
+inline bool prefers_dense(std::size_t entries, std::size_t all) {
+  return static_cast<double>(entries) > 0.4 * static_cast<double>(all);  // measured
+}
+
 /// Up to kMaxRows samples as the matrix A of inputs, one row each. Where most entries of a row are
 /// one value (a sparse data set; the background of images, scaled or not), only the others are
 /// kept,
@@ -31,7 +36,7 @@ class Inputs {
 
   std::size_t rows() const { return background_.size(); }
   /// |row i|^2
-  double squared_norm(std::size_t i) const { return squared_norms_[i]; }
+  double squared_norm(std::size_t i) const;
 
   /// C = A B, with B features x n and its column sums given.
   void multiply(std::size_t n, const Real* b, std::span<const Real> column_sums, Real* c) const;
@@ -56,7 +61,6 @@ class Inputs {
   std::vector<const float*> dense_rows_;  // the samples as they are; empty for sparse data
   std::vector<Real> values_;              // dense: rows x features
   std::vector<Real> background_;
-  std::vector<double> squared_norms_;
   std::vector<std::uint32_t> starts_, columns_;  // S by rows
   std::vector<Real> entries_;
   std::vector<std::uint32_t> column_starts_, next_, column_rows_;  // S by columns

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "linear_sum.hpp"
 #include "registry.hpp"
+#include "score_pass.hpp"
 #include "terms.hpp"
 
 namespace porter {
@@ -44,14 +46,31 @@ class Logistic final : public Model {
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                   std::size_t last, std::span<double> gradient_sum) const override {
     Totals totals;
-    for (std::size_t row = first; row < last; ++row) {
-      const Sample sample = data[row];
-      totals.loss += data_term(x, sample, gradient_sum);
-      totals.correct += predict(x, sample) == double{sample.label};
+    ScorePass pass({&x, 1}, data);
+    for (std::size_t begin = first; begin < last; begin += kMaxRows) {
+      const std::size_t rows = std::min(kMaxRows, last - begin);
+      pass.load(begin, rows);
+      pass.add_totals({&totals, 1});
+      if (gradient_sum.empty()) continue;
+      for (std::size_t i = 0; i < rows; ++i)
+        add_features(pass.slope(i), data[begin + i], gradient_sum);
     }
     const auto rows = static_cast<double>(last - first);
     totals.loss += rows * regulariser(lambda_, x, gradient_sum, rows);
     return totals;
+  }
+
+  void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
+                       std::size_t first, std::size_t last,
+                       std::span<Totals> totals) const override {
+    std::fill(totals.begin(), totals.end(), Totals{});
+    ScorePass pass(points, data);
+    for (std::size_t begin = first; begin < last; begin += kMaxRows) {
+      pass.load(begin, std::min(kMaxRows, last - begin));
+      pass.add_totals(totals);
+    }
+    for (std::size_t p = 0; p < points.size(); ++p)
+      totals[p].loss += static_cast<double>(last - first) * regulariser(lambda_, points[p], {});
   }
 
  private:

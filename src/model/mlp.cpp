@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <type_traits>
 
 #include "batch_pass.hpp"
 #include "clip_terms.hpp"
+#include "float_pass.hpp"
+#include "porter/core/lender.hpp"
 #include "porter/core/vector_math.hpp"
 #include "registry.hpp"
 #include "sample_pass.hpp"
@@ -57,8 +60,8 @@ class Mlp final : public Model {
 
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                   std::size_t last, std::span<double> gradient_sum) const override {
-    BatchMemory<double> memory;
-    BatchPass<double> pass(layers_, x, memory);
+    const auto memory = batches_.take();
+    BatchPass<double> pass(layers_, x, *memory);
     Totals totals;
     for (std::size_t begin = first; begin < last; begin += kMaxRows) {
       const auto rows = std::min(kMaxRows, last - begin);
@@ -73,6 +76,22 @@ class Mlp final : public Model {
     const auto rows = static_cast<double>(last - first);
     totals.loss += rows * regulariser(lambda_, x, gradient_sum, rows);
     return totals;
+  }
+
+  void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
+                       std::size_t first, std::size_t last,
+                       std::span<Totals> totals) const override {
+    if (!std::ranges::all_of(points, FloatWeights::fits))
+      return Model::evaluate_points(points, data, first, last, totals);
+    std::fill(totals.begin(), totals.end(), Totals{});
+    const auto pass = float_passes_.take();
+    pass->begin(layers_, points);
+    for (std::size_t begin = first; begin < last; begin += FloatPass::kMaxRows) {
+      pass->load(data, begin, std::min(FloatPass::kMaxRows, last - begin));
+      for (std::size_t p = 0; p < points.size(); ++p) pass->add_totals(p, totals[p]);
+    }
+    for (std::size_t p = 0; p < points.size(); ++p)
+      totals[p].loss += static_cast<double>(last - first) * regulariser(lambda_, points[p], {});
   }
 
  private:
@@ -144,6 +163,9 @@ class Mlp final : public Model {
 
   double lambda_;
   Layers layers_;
+  // Evaluations come again and again, each with megabytes that are better kept than asked for anew.
+  mutable Lender<BatchMemory<double>> batches_;
+  mutable Lender<FloatPass> float_passes_;
 };
 
 }  // namespace

@@ -50,6 +50,12 @@ Model::Totals Model::evaluate(std::span<const double> x, const Dataset& data, st
   return totals;
 }
 
+void Model::evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
+                            std::size_t first, std::size_t last, std::span<Totals> totals) const {
+  for (std::size_t p = 0; p < points.size(); ++p)
+    totals[p] = evaluate(points[p], data, first, last, {});
+}
+
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
                                         std::size_t classes) {
   require(options.lambda >= 0, ErrorKind::usage, "model.lambda: expected a number >= 0, found ",

@@ -2,6 +2,7 @@
 #include "porter/run/evaluator.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "agent_sample.hpp"
 #include "porter/core/vector_math.hpp"
@@ -12,6 +13,7 @@ namespace {
 // The rows are summed in this many runs, whatever the number of threads, so that the bits are the
 // same.
 constexpr std::size_t kRuns = 16;
+constexpr std::size_t kGroup = 16;                   // points that share a reading of the data
 constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters that cost little
 
 Dataset even_sample(const Dataset& data, std::size_t count) {
@@ -20,6 +22,42 @@ Dataset even_sample(const Dataset& data, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     rows.push_back(static_cast<std::uint32_t>(i * data.rows() / count));
   return select_rows(data, rows);
+}
+
+// The rows of the measured agents; where all are equal, as at the start, only one of them.
+std::vector<std::span<const double>> measured_points(const Rows& X) {
+  const std::size_t measured = measured_agents(X.agents());
+  std::vector<std::span<const double>> points;
+  for (std::size_t i = 0; i < measured; ++i) points.push_back(X.row(i * X.agents() / measured));
+  if (std::all_of(points.begin(), points.end(),
+                  [&](const auto& x) { return std::ranges::equal(x, points[0]); }))
+    points.resize(1);
+  return points;
+}
+
+// Groups of points by runs of rows: at least kRuns pieces of work, the same for any number of
+// threads.
+std::vector<Model::Totals> evaluate_points(const Model& model, const Dataset& data,
+                                           std::span<const std::span<const double>> points,
+                                           ThreadPool& pool) {
+  const std::size_t groups = (points.size() + kGroup - 1) / kGroup;
+  const std::size_t runs = (kRuns + groups - 1) / groups;
+  std::vector<std::vector<Model::Totals>> parts(groups * runs);
+  pool.parallel_for(parts.size(), [&](std::size_t piece) {
+    const std::size_t begin = piece / runs * kGroup, run = piece % runs;
+    const auto group = points.subspan(begin, std::min(kGroup, points.size() - begin));
+    parts[piece].resize(group.size());
+    model.evaluate_points(group, data, run * data.rows() / runs, (run + 1) * data.rows() / runs,
+                          parts[piece]);
+  });
+  std::vector<Model::Totals> totals(points.size());
+  for (std::size_t piece = 0; piece < parts.size(); ++piece)
+    for (std::size_t p = 0; p < parts[piece].size(); ++p) {
+      auto& sum = totals[piece / runs * kGroup + p];
+      sum.loss += parts[piece][p].loss;
+      sum.correct += parts[piece][p].correct;
+    }
+  return totals;
 }
 
 // The mean of equal rows is off by rounding; that is no disagreement.
@@ -92,14 +130,9 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
     row.agent_accuracy_mean = row.agent_accuracy_worst = row.test_accuracy;
     return;
   }
-  const std::size_t measured = measured_agents(X.agents());
-  std::vector<Model::Totals> train(measured), test(measured);
-  pool_.parallel_for(measured, [&](std::size_t i) {
-    const auto x = X.row(i * X.agents() / measured);
-    train[i] = problem_.model.evaluate(x, agent_train_, 0, agent_train_.rows(), {});
-    test[i] = problem_.model.evaluate(x, agent_test_, 0, agent_test_.rows(), {});
-  });
-  const auto agents = static_cast<double>(measured);
+  const auto points = measured_points(X);
+  const auto train = evaluate_points(problem_.model, agent_train_, points, pool_);
+  const auto agents = static_cast<double>(points.size());
   const auto train_rows = static_cast<double>(agent_train_.rows());
   row.agent_loss_mean = 0;
   row.agent_loss_worst = train[0].loss / train_rows;
@@ -112,7 +145,7 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
   const auto test_rows = static_cast<double>(agent_test_.rows());
   row.agent_accuracy_mean = 0;
   row.agent_accuracy_worst = 1;
-  for (const auto& totals : test) {
+  for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {
     const double accuracy = static_cast<double>(totals.correct) / test_rows;
     *row.agent_accuracy_mean += accuracy / agents;
     row.agent_accuracy_worst = std::min(*row.agent_accuracy_worst, accuracy);

@@ -34,6 +34,31 @@ double default_shift(double omega) {
   return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
 }
 
+// The share of the entries of a few rows that differ from the row's first.
+double share_off_background(const Dataset& data) {
+  const std::size_t rows = std::min<std::size_t>(data.rows(), 256);
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto sample = data[i * data.rows() / rows];
+    others += sample.sparse ? sample.values.size()
+                            : sample.values.size() - static_cast<std::size_t>(std::ranges::count(
+                                                         sample.values, sample.values[0]));
+  }
+  return static_cast<double>(others) / static_cast<double>(rows * data.features);
+}
+
+// As RunSize has it. Only the first layer meets the data; per entry its sparse product takes three
+// times as long as a dense one.
+double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
+  if (model.name == "logistic" || model.name == "linear")
+    return static_cast<double>(data.values.size()) / static_cast<double>(data.rows());
+  const std::size_t width = model.name == "mlp" && !model.hidden.empty()
+                                ? model.hidden[0]
+                                : std::max<std::size_t>(data.classes.size(), 1);
+  const auto first = static_cast<double>(data.features * width);
+  return static_cast<double>(dim) - first * (1 - std::min(1.0, 3 * share_off_background(data)));
+}
+
 Mask parse_mask(const std::string& name) {
   return name == "own" ? Mask::own : name == "shared" ? Mask::shared : Mask::sweep;
 }
@@ -84,7 +109,6 @@ void Experiment::use_data() {
   facts_.batch = config_.algorithm.batch == 0 ? m : config_.algorithm.batch;
   if (!train.classes.empty())
     facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
-  const bool linear_model = config_.model.name == "logistic" || config_.model.name == "linear";
   facts_.evaluation_rounds = evaluation_rounds(
       config_.run.evaluate, config_.algorithm.rounds,
       {.agents = agents,
@@ -92,9 +116,8 @@ void Experiment::use_data() {
        .batch = facts_.batch,
        .train_rows = train.rows(),
        .test_rows = data_.test ? data_.test->rows() : 0,
-       .parameters_per_row = linear_model ? static_cast<double>(train.values.size()) /
-                                                static_cast<double>(train.rows())
-                                          : static_cast<double>(facts_.dim)});
+       .values = train.values.size() + (data_.test ? data_.test->values.size() : 0),
+       .parameters_per_row = parameters_per_row(config_.model, train, facts_.dim)});
 }
 
 void Experiment::build_network() {

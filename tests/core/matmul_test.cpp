@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
 
@@ -33,7 +34,7 @@ TYPED_TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
           RngStream rng(1, Draw::test, 0, ++round);
           const auto a = random_numbers<TypeParam>(m * k, rng),
                      b = random_numbers<TypeParam>(k * n, rng);
-          auto c = random_numbers<TypeParam>(m * n, rng);
+          const auto c = random_numbers<TypeParam>(m * n, rng);
           using Matrix = StridedMatrix<TypeParam>;
           const Matrix view = transposed ? Matrix{a.data(), 1, m} : Matrix{a.data(), k, 1};
           auto expected = c;
@@ -42,8 +43,11 @@ TYPED_TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
               for (std::size_t p = 0; p < k; ++p)
                 expected[i * n + j] +=
                     a[i * view.row_stride + p * view.column_stride] * b[p * n + j];
-          multiply_add(m, n, k, view, b.data(), n, c.data(), n);
-          EXPECT_EQ(c, expected);
+          for_every_simd_target([&](const std::string& target) {
+            auto sums = c;
+            multiply_add(m, n, k, view, b.data(), n, sums.data(), n);
+            EXPECT_EQ(sums, expected) << target;
+          });
         }
 }
 
@@ -54,14 +58,17 @@ TYPED_TEST(MultiplyAdd, OfASparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
   for (const std::size_t n : {1, 3, 8, 17, 64, 77, 150}) {
     SCOPED_TRACE(n);
     const auto b = random_numbers<TypeParam>(5 * n, rng);
-    auto c = random_numbers<TypeParam>(3 * n, rng);
+    const auto c = random_numbers<TypeParam>(3 * n, rng);
     auto expected = c;
     for (std::size_t i = 0; i < 3; ++i)
       for (auto e = starts[i]; e < starts[i + 1]; ++e)
         for (std::size_t j = 0; j < n; ++j)
           expected[i * n + j] += values[e] * b[columns[e] * n + j];
-    multiply_add({starts, columns, values}, n, b.data(), n, c.data(), n);
-    EXPECT_EQ(c, expected);
+    for_every_simd_target([&](const std::string& target) {
+      auto sums = c;
+      multiply_add<TypeParam>({starts, columns, values}, n, b.data(), n, sums.data(), n);
+      EXPECT_EQ(sums, expected) << target;
+    });
   }
 }
 

@@ -39,6 +39,25 @@ TEST(Exp, KeepsItsLimitsAndNaN) {
   EXPECT_EQ(x[6], 1);
 }
 
+TEST(Exp, InFloatIsWithinTwoUnitsInTheLastPlace) {
+  std::vector<float> x;
+  for (float t = -87; t <= 87; t += 0.037F) x.push_back(t);
+  for (float t = -1; t <= 1; t += 0.0037F) x.push_back(t);
+  auto y = x;
+  exp_in_place(y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double unit = double{std::nextafter(y[i], INFINITY)} - double{y[i]};
+    EXPECT_LE(std::abs(double{y[i]} - std::exp(double{x[i]})), 2 * unit) << x[i];
+  }
+  std::vector<float> ends = {INFINITY, -INFINITY, 1e9F, std::nanf(""), 0};
+  exp_in_place(ends);
+  EXPECT_GT(ends[0], 1e37F);
+  EXPECT_LT(ends[1], 1e-37F);
+  EXPECT_EQ(ends[2], ends[0]);
+  EXPECT_TRUE(std::isnan(ends[3]));
+  EXPECT_EQ(ends[4], 1);
+}
+
 // The order of the sums is part of the contract: eight partial sums, added in pairs.
 TEST(Dot, AddsInItsOrderWhateverTheVectors) {
   for (const std::size_t n : {0, 1, 7, 8, 9, 100, 1001}) {

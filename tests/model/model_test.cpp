@@ -79,6 +79,28 @@ TEST(Model, BlockedEvaluationEqualsTheSumOverRows) {
     }
 }
 
+// In float where that saves time: a loss near 1 is off by 1e-7 or less.
+TEST(Model, EvaluatesSeveralPointsAsOneByOne) {
+  for (const auto& c : cases())
+    for (const bool sparse : {false, true})
+      for (const double size : {1.0, 1e20}) {  // the second does not fit float
+        SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse " : " dense ") << size);
+        const auto data = toy_data(700, 9, c.classes, sparse);
+        const auto model = make_model(c.options, data.features, c.classes);
+        std::vector<std::vector<double>> x;
+        for (std::uint32_t p = 0; p < 11; ++p) x.push_back(random_point(model->dim(), p));
+        for (double& value : x[3]) value *= size;
+        const std::vector<std::span<const double>> points(x.begin(), x.end());
+        std::vector<Model::Totals> totals(points.size());
+        model->evaluate_points(points, data, 5, 690, totals);
+        for (std::size_t p = 0; p < points.size(); ++p) {
+          const auto one = model->evaluate(points[p], data, 5, 690, {});
+          EXPECT_NEAR(totals[p].loss, one.loss, 1e-6 * std::abs(one.loss)) << p;
+          EXPECT_EQ(totals[p].correct, one.correct) << p;  // no score is so near to another
+        }
+      }
+}
+
 TEST(Model, StaysFiniteAtHugeScores) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.name);

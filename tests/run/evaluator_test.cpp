@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "porter/core/rng.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -29,6 +30,45 @@ TEST(Evaluator, MeasuresEverySecondOfTwoThousandAgents) {
   for (const std::size_t outlier : {0, 2, 1000, 1998})
     EXPECT_GT(worst_loss(2000, outlier), 1) << outlier;
   for (const std::size_t outlier : {1, 999, 1999}) EXPECT_LT(worst_loss(2000, outlier), 1);
+}
+
+// The pieces of work are the same, and so is the order of their sums.
+TEST(Evaluator, GivesTheSameBitsForAnyNumberOfThreads) {
+  const auto train = toy_data(700, 9, 3, false), test = toy_data(500, 9, 3, false, 1);
+  for (const char* name : {"mlp", "softmax"})
+    for (const std::size_t agents : {2, 10, 40}) {
+      SCOPED_TRACE(testing::Message() << name << ' ' << agents);
+      const auto model = make_model({.name = name, .hidden = {5}}, 9, 3);
+      Rows X(agents, model->dim());
+      for (std::size_t i = 0; i < agents; ++i)
+        RngStream(5, Draw::test, static_cast<std::uint32_t>(i), 0).fill_normal(X.row(i));
+      MetricsRow first;
+      for (const std::size_t threads : {1, 2, 5}) {
+        ThreadPool pool(threads);
+        MetricsRow row;
+        Evaluator({*model, train, agents}, &test, pool).measure(X, row);
+        if (threads == 1) first = row;
+        EXPECT_EQ(metrics_line(row), metrics_line(first)) << threads;
+      }
+    }
+}
+
+// At the start all agents stand at one point, which is then measured once.
+TEST(Evaluator, EqualAgentsAreMeasuredAsEachOfThem) {
+  const auto train = toy_data(300, 9, 3, false), test = toy_data(200, 9, 3, false, 1);
+  const auto model = make_model({.name = "mlp", .hidden = {5}}, 9, 3);
+  ThreadPool pool(2);
+  std::vector<double> x(model->dim());
+  RngStream(5, Draw::test, 0, 0).fill_normal(x);
+  auto X = repeat_row(x, 10);
+  const Evaluator evaluator({*model, train, 10}, &test, pool);
+  MetricsRow equal, nearly;
+  evaluator.measure(X, equal);
+  X.row(9)[0] += 1e-9;
+  evaluator.measure(X, nearly);
+  EXPECT_NEAR(equal.agent_loss_mean, nearly.agent_loss_mean, 1e-7);
+  EXPECT_NEAR(equal.agent_loss_worst, equal.agent_loss_mean, 1e-12);
+  EXPECT_EQ(equal.agent_accuracy_mean, nearly.agent_accuracy_mean);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
+
+#include "porter/core/find_others.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/find_others.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace porter::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+std::size_t compress_others(const float* row, std::size_t size, float background,
+                            std::uint32_t* columns) {
+  const hn::CappedTag<float, kOthersSlack> floats;
+  const hn::RebindToUnsigned<decltype(floats)> words;
+  const std::size_t lanes = hn::Lanes(floats);
+  const auto ground = hn::Set(floats, background);
+  std::size_t at = 0, j = 0;
+  // In registers and then to memory: some processors compress to memory very slowly.
+  for (; j + lanes <= size; j += lanes) {
+    const auto other = hn::RebindMask(words, hn::Ne(hn::LoadU(floats, row + j), ground));
+    const auto numbers = hn::Iota(words, static_cast<std::uint32_t>(j));
+    hn::StoreU(hn::Compress(numbers, other), words, columns + at);
+    at += hn::CountTrue(words, other);
+  }
+  for (; j < size; ++j)
+    if (row[j] != background) columns[at++] = static_cast<std::uint32_t>(j);
+  return at;
+}
+
+}  // namespace porter::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace porter {
+
+HWY_EXPORT(compress_others);
+
+std::size_t find_others(std::span<const float> row, float background, std::uint32_t* columns) {
+  return HWY_DYNAMIC_DISPATCH(compress_others)(row.data(), row.size(), background, columns);
+}
+
+}  // namespace porter
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/core/find_others.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "every_simd_target.hpp"
+#include "porter/core/rng.hpp"
+
+namespace porter {
+namespace {
+
+TEST(FindOthers, FindsWhatIsNotTheBackgroundInOrder) {
+  for (const std::size_t size : {1, 3, 15, 16, 17, 64, 100, 784})
+    for (const double share : {0.0, 0.2, 0.9, 1.0}) {
+      SCOPED_TRACE(testing::Message() << size << ' ' << share);
+      RngStream rng(1, Draw::test, 0, static_cast<std::uint32_t>(size));
+      std::vector<float> row(size, -0.5F);
+      std::vector<std::uint32_t> expected;
+      for (std::uint32_t j = 0; j < size; ++j)
+        if (rng.uniform() < share) {
+          row[j] = static_cast<float>(j) + 1;
+          expected.push_back(j);
+        }
+      for_every_simd_target([&](const std::string& target) {
+        std::vector<std::uint32_t> columns(size + kOthersSlack);
+        columns.resize(find_others(row, -0.5F, columns.data()));
+        EXPECT_EQ(columns, expected) << target;
+      });
+    }
+}
+
+}  // namespace
+}  // namespace porter
