@@ -40,13 +40,18 @@ constexpr std::size_t whole_lines(std::size_t size) {
 
 /// A matrix with one row per agent; starts at zero. Real is double or float. Every row starts at a
 /// cache line, and rows are an odd number of lines apart: the same coordinates of all rows then do
-/// not fight for the same places of a cache.
+/// not fight for the same places of a cache. Only short rows of many agents lie one right after the
+/// other, because there the gaps are a tenth of the memory. One may read, not write, up to the end
+/// of a row's last line.
 template <class Real>
 class BasicRows {
  public:
   BasicRows() = default;
   BasicRows(std::size_t agents, std::size_t dim)
-      : agents_(agents), dim_(dim), stride_(stride_of(dim)), values_(agents * stride_, Real{0}) {}
+      : agents_(agents),
+        dim_(dim),
+        stride_(stride_of(agents, dim)),
+        values_(agents == 0 ? 0 : agents * stride_ + kPerLine - 1, Real{0}) {}
 
   std::size_t agents() const { return agents_; }
   std::size_t dim() const { return dim_; }
@@ -73,12 +78,15 @@ class BasicRows {
   friend bool operator==(const BasicRows&, const BasicRows&) = default;
 
  private:
-  static std::size_t stride_of(std::size_t dim) {
-    constexpr std::size_t kPerLine = kLineBytes / sizeof(Real);
+  static constexpr std::size_t kPerLine = kLineBytes / sizeof(Real);
+
+  static std::size_t stride_of(std::size_t agents, std::size_t dim) {
+    constexpr std::size_t kManyAgents = 1000, kShortBytes = 2048;
+    if (agents >= kManyAgents && dim * sizeof(Real) < kShortBytes) return dim;
     return whole_lines<Real>(dim) | kPerLine;
   }
 
-  std::size_t agents_ = 0, dim_ = 0, stride_ = stride_of(0);
+  std::size_t agents_ = 0, dim_ = 0, stride_ = kPerLine;
   std::vector<Real, PageAllocator<Real>> values_;
 };
 using Rows = BasicRows<double>;
