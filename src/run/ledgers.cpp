@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/run/ledgers.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "difference.hpp"
+#include "porter/core/error.hpp"
 #include "porter/privacy/clip.hpp"
 
 namespace porter {
+namespace {
+
+// A ledger stays open and locked while its run goes on. Systems start a process with as few as 1024
+// open files and let it ask for more.
+void allow_ledgers(std::size_t count) {
+  constexpr rlim_t kOthers = 256;  // files that are no ledgers
+  const rlim_t needed = static_cast<rlim_t>(count) + kOthers;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  require(limit.rlim_max >= needed, ErrorKind::io, "secure noise keeps a ledger open for each of ",
+          count, " agents, which needs ", needed, " open files; this system allows ",
+          limit.rlim_max, " (ulimit -Hn)");
+  limit.rlim_cur = needed;
+  require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, ErrorKind::io, "cannot raise the number of ",
+          "open files to the ", needed, " that ", count, " ledgers need (ulimit -n)");
+}
+
+}  // namespace
 
 void Ledgers::open(const std::filesystem::path& folder, const Experiment& experiment, bool started,
                    std::uint64_t at_least) {
   if (!experiment.privacy().secure()) return;
   const auto& config = experiment.config();
   make_folder(folder / "ledger");
-  for (const auto agent : experiment.hosted()) {
+  const auto hosted = experiment.hosted();
+  allow_ledgers(hosted.size());
+  for (const auto agent : hosted) {
     const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
     const LedgerHeader header{.run_id = run_id(config),
                               .agent = agent,

@@ -15,7 +15,9 @@ class Ledgers {
  public:
   /// Opens those of the experiment's hosted agents. They stand beside the checkpoint, not in it:
   /// restoring an older one never lowers epsilon. `started`: the run has released something, so a
-  /// missing ledger is refused, and so is one with fewer than `at_least` charges.
+  /// missing ledger is refused, and so is one with fewer than `at_least` charges. All stay open, so
+  /// the process's limit of open files is raised where it is too low, and Error{io} where it
+  /// cannot.
   void open(const std::filesystem::path& folder, const Experiment& experiment, bool started,
             std::uint64_t at_least);
   /// One more charge for every agent, on disk when this returns.
