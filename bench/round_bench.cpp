@@ -40,7 +40,7 @@ Bench& bench_of(const std::string& problem, const std::string& batch) {
 
 void run(benchmark::State& state, const char* problem, const char* batch, const std::string& part) {
   auto& bench = bench_of(problem, batch);
-  double bytes = porter::bench::round_bytes(bench.setting);
+  double bytes = porter::bench::round_bytes(bench.setting, *bench.algorithm);
   for (const auto& known : bench.parts.list())
     if (known.name == part) bytes = known.bytes;
   const auto start = std::chrono::steady_clock::now();

@@ -60,18 +60,33 @@ double compress_bytes(const Setting& setting, double value) {
   return entries * (3 * value + kEntry);
 }
 
-// Every agent adds its own message and one from each neighbour to its gap.
-double mix_bytes(const Setting& setting, double value) {
+// Stored gaps: every agent adds its own message and one from each neighbour to its gap. Else all
+// rows of Q are read, and their sums stay in the cache until they are used.
+double mix_bytes(const Setting& setting, bool stores_gaps, double value) {
+  if (!stores_gaps)
+    return static_cast<double>(kMatrices * setting.agents() * setting.dim()) * value;
   const std::size_t messages = setting.agents() + 2 * setting.network().graph.edges().size();
   return static_cast<double>(kMatrices * messages * setting.kept()) * (2 * value + kEntry);
 }
 
+bool has_gaps(const std::vector<NamedRows>& state) {
+  return std::any_of(state.begin(), state.end(),
+                     [](const auto& rows) { return rows.name.starts_with("gap"); });
+}
+
+bool has_gaps(Gossip& gossip) {
+  std::vector<NamedRows> state;
+  gossip.append_state(state);
+  return has_gaps(state);
+}
+
 }  // namespace
 
-double round_bytes(const Setting& setting) {
+double round_bytes(const Setting& setting, Algorithm& algorithm) {
   const auto nd = static_cast<double>(setting.agents() * setting.dim());
   const double value = setting.config().run.precision == "float" ? sizeof(float) : sizeof(double);
-  return kStreamed * value * nd + compress_bytes(setting, value) + mix_bytes(setting, value);
+  return kStreamed * value * nd + compress_bytes(setting, value) +
+         mix_bytes(setting, has_gaps(algorithm.state()), value);
 }
 
 Parts::Parts(Setting& setting)
@@ -80,6 +95,7 @@ Parts::Parts(Setting& setting)
       gradients_(setup_.problem, without_noise(setup_.gradients), setup_.pool),
       gossip_(setup_, setup_.compressor,
               {{Draw::compress_v, {}}, {Draw::compress_x, setup_.start}}),
+      stores_gaps_(has_gaps(gossip_)),
       X_(repeat_row(setup_.start, setting.agents())),
       V_(X_),
       U_(X_.agents(), X_.dim()),
@@ -102,7 +118,7 @@ std::vector<Part> Parts::list() const {
   return {{"gradient", 2 * kValue * nd + samples * row_bytes},
           {"noise", kValue * nd},
           {"compress", compress_bytes(setting_, kValue)},
-          {"mix", mix_bytes(setting_, kValue)},
+          {"mix", mix_bytes(setting_, stores_gaps_, kValue)},
           {"update", 8 * kValue * nd},
           {"stream", kStreamed * kValue * nd},
           {"stream_1", kStreamed * kValue * nd},

@@ -18,8 +18,9 @@ struct Part {
 };
 
 /// The least a round must read and write: reads U, gap_v, X, gap_x and writes U, V, X (7 n d
-/// values of its precision), and the entries that travel.
-double round_bytes(const Setting& setting);
+/// values of its precision), the entries that travel, and what mixing takes: the entries again at
+/// each receiver where gaps are stored, else the rows of both Q.
+double round_bytes(const Setting& setting, Algorithm& algorithm);
 
 /// The parts of a PORTER round in double on a setting, each callable alone, and the two limits that
 /// rounds are held against: the noise kernel that writes nowhere, and a pass that streams the state
@@ -51,6 +52,7 @@ class Parts {
   AlgorithmSetup setup_;
   GradientEstimator gradients_;
   Gossip gossip_;
+  bool stores_gaps_;
   ThreadPool one_thread_{1};
   Rows X_, V_, U_, G_, gap_v_, gap_x_;
   std::vector<std::vector<double>> scratch_;  // of products, per agent

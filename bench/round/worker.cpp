@@ -81,7 +81,7 @@ class Worker {
   }
 
   double bytes(const std::string& name) const {
-    if (name == "round") return round_bytes(setting_);
+    if (name == "round") return round_bytes(setting_, *algorithm_);
     for (const auto& part : parts_->list())
       if (part.name == name) return part.bytes;
     return 0;
