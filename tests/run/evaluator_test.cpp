@@ -68,7 +68,7 @@ TEST(Evaluator, EqualAgentsAreMeasuredAsEachOfThem) {
   evaluator.measure(X, nearly);
   EXPECT_NEAR(equal.agent_loss_mean, nearly.agent_loss_mean, 1e-7);
   EXPECT_NEAR(equal.agent_loss_worst, equal.agent_loss_mean, 1e-12);
-  EXPECT_EQ(equal.agent_accuracy_mean, nearly.agent_accuracy_mean);
+  EXPECT_DOUBLE_EQ(*equal.agent_accuracy_mean, *nearly.agent_accuracy_mean);
 }
 
 }  // namespace
