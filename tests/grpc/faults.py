@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 
-from network import Network, fail_unless, wait_until
+from network import Network, fail_unless
 
 case, porter, bad_agent, clock, config_file = sys.argv[1:6]
 config = open(config_file).read()
@@ -139,7 +139,7 @@ def frames():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    start, network = time.monotonic(), None
+    start = time.monotonic()
     networks = []
     make = Network.__init__
 

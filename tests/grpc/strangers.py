@@ -5,7 +5,6 @@
 Three agents on a path: 0 - 1 - 2. Each stranger is dropped, agent 0 says who it was, and the run goes on."""
 import os
 import re
-import signal
 import socket
 import ssl
 import struct
@@ -16,7 +15,7 @@ import threading
 import time
 import traceback
 
-from network import Network, fail_unless, is_closed, wait_until
+from network import Network, fail_unless, free_port, is_closed
 
 porter, bad_agent, config_file = sys.argv[1:4]
 
@@ -113,13 +112,12 @@ def memory(process):
     return int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{process.pid}/status").read())[1]) / 1024
 
 
-def run_bad_agent(net, agent, fault, port):
-    """One that has agent 2's certificate and another port; it ends with an error."""
-    file, folder = f"{fault}.toml", f"{fault}-out"
-    net.write(agent, file=file, port=port)
-    done = subprocess.run([bad_agent, fault, folder, file], capture_output=True, text=True, timeout=100)
-    fail_unless(done.returncode == 1, f"{fault} was let in")
-    return done.stdout
+def run_impostor(net):
+    """An agent with the certificate of agent 2 that says it is agent 1."""
+    net.write(2, file="impostor.toml", port=free_port())
+    done = subprocess.run([bad_agent, "impostor", "impostor-out", "impostor.toml"], timeout=100, check=False,
+                          stdout=subprocess.DEVNULL)
+    fail_unless(done.returncode == 1, "the impostor was let in")
 
 
 def visit(net):
@@ -145,8 +143,7 @@ def visit(net):
         threads.append(threading.Thread(target=guarded, args=(text, make)))
         threads[-1].start()
     mute, shouter = open_stream(port), shouting(port)  # the connection may live, the stream may not
-    words = run_bad_agent(net, 2, "impostor", net.ports[2] + 1)
-    fail_unless("agent-0 refuses agent-2: the certificate is not that of agent-1" in words, words)
+    run_impostor(net)
     for thread in threads:
         thread.join()
     fail_unless(not problems, "; ".join(problems))
@@ -174,7 +171,7 @@ def flood(net):
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     start = time.monotonic()
-    net = Network(porter, open(config_file).read(), 3, graph="path", rounds=1000000)
+    net = Network(porter, open(config_file).read(), 3, graph="path", rounds=20000)
     make_expired("agent-2")
     make_foreign("agent-1")
     try:
@@ -186,7 +183,7 @@ with tempfile.TemporaryDirectory() as folder:
         net.processes[2].kill()
         net.processes[2].wait()
         net.start(2, program=[bad_agent, "expired"], keepalive="2s")
-        net.wait_for_line(1, "agent-2 cannot be reached: .*CERTIFICATE_VERIFY_FAILED|agent-2 cannot be reached: .*certificate")
+        net.wait_for_line(1, "agent-2 cannot be reached: .*certificate verify failed|agent-2 cannot be reached: .*CERTIFICATE_VERIFY_FAILED")
         for agent in 0, 1:
             fail_unless(net.processes[agent].poll() is None, f"agent {agent} ended")
     except BaseException:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# engine.sh same|killed|secret PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
+# engine.sh same|killed|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
 set -eu
 case=$1 porter=$2 config=$3
 shift 3
@@ -43,6 +43,21 @@ killed)
   if [ -e run/model.npz ]; then echo "too late: the run was finished" >&2; exit 1; fi
   "$@" -n 2 "$porter" run run/config.toml --resume --out run > log 2>&1 || { cat log; exit 1; }
   same clean run
+  ;;
+stopped)
+  # A rank is stopped: the watchdog names it, mpirun ends with an error, and nobody is left.
+  "$@" -n 3 "$porter" run c.toml --set algorithm.rounds=1000000 --set algorithm.name=choco-sgd \
+    --set run.engine=mpi --watchdog 2 --out run > log 2>&1 &
+  job=$!
+  until [ -s run/metrics.csv ]; do kill -0 $job || { cat log; exit 1; }; sleep 0.02; done
+  ranks=$(ps -o pid= --ppid $job)
+  victim=$(for pid in $ranks; do tr '\0' '\n' < /proc/$pid/environ | grep -qx OMPI_COMM_WORLD_RANK=1 && echo $pid; done)
+  kill -STOP "$victim"
+  wait $job && exit 1
+  grep -q "rank 1 on .* has given no sign of life for 2 s" log || { cat log; exit 1; }
+  for pid in $ranks; do
+    if kill -0 "$pid" 2> /dev/null; then echo "process $pid is left" >&2; exit 1; fi
+  done
   ;;
 secret)
   "$@" -n 2 "$porter" run c.toml --set run.engine=mpi --set privacy.noise=secure \

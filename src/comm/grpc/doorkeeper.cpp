@@ -191,7 +191,7 @@ void Doorkeeper::drop_the_silent() {
     if (!is_late(entry)) return false;
     const auto why = take_tls_failure();
     note(concat(entry.first, " is refused: it has not shown a certificate of the authority",
-                why.empty() ? "" : "; TLS said last:", why));
+                why.empty() ? "" : "; TLS said last: ", why));
     return true;
   });
   std::erase_if(mute_, [&](const auto& entry) {
