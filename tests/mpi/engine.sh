@@ -51,13 +51,18 @@ stopped)
   job=$!
   until [ -s run/metrics.csv ]; do kill -0 $job || { cat log; exit 1; }; sleep 0.02; done
   ranks=$(ps -o pid= --ppid $job)
-  victim=$(for pid in $ranks; do tr '\0' '\n' < /proc/$pid/environ | grep -qx OMPI_COMM_WORLD_RANK=1 && echo $pid; done)
-  kill -STOP "$victim"
+  for pid in $ranks; do
+    if tr '\0' '\n' < /proc/$pid/environ | grep -qx OMPI_COMM_WORLD_RANK=1; then kill -STOP $pid; fi
+  done
   wait $job && exit 1
   grep -q "rank 1 on .* has given no sign of life for 2 s" log || { cat log; exit 1; }
-  for pid in $ranks; do
-    if kill -0 "$pid" 2> /dev/null; then echo "process $pid is left" >&2; exit 1; fi
+  # mpirun does not wait for those it kills.
+  for turn in $(seq 100); do
+    left=$(ps -o pid= -p "$(echo $ranks | tr ' ' ,)" || true)
+    [ -n "$left" ] || break
+    sleep 0.1
   done
+  if [ -n "$left" ]; then echo "processes $left are left" >&2; exit 1; fi
   ;;
 secret)
   "$@" -n 2 "$porter" run c.toml --set run.engine=mpi --set privacy.noise=secure \
