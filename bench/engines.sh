@@ -26,13 +26,23 @@ END
 mpirun=(mpirun -n 10 --oversubscribe --mca pml ob1 --mca btl vader,tcp,self --mca btl_vader_eager_limit 65536)
 [ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
 
-# What the run itself measured: without start and evaluation.
-milliseconds() { /usr/bin/python3 -c 'import json, sys; print("%.2f" % (1e3 * json.load(open(sys.argv[1]))["seconds_per_round"]))' "$1/summary.json"; }
+# Without start and evaluation: as the run itself measured it, and from the trace of the first rank or agent, round 20 on.
+measured() { /usr/bin/python3 -c 'import json, sys; print("%.2f" % (1e3 * json.load(open(sys.argv[1]))["seconds_per_round"]))' "$1"; }
+traced() {
+  /usr/bin/python3 - "$1" <<'END'
+import json, sys
+posts = [e["ts"] for e in json.load(open(sys.argv[1])) if e["name"] == "post" and e["args"]["round"] >= 20]
+print("%.2f" % ((posts[-1] - posts[0]) / (len(posts) - 1) / 1e3))
+END
+}
 
 for turn in $(seq "$turns"); do
-  "$porter" run c.toml --out "sim-$turn" >log 2>&1 || { cat log; exit 1; }
-  "${mpirun[@]}" "$porter" run c.toml --set run.engine=mpi --out "mpi-$turn" >log 2>&1 || { cat log; exit 1; }
-  "$porter" cluster c.toml --set algorithm.rounds=300 --insecure-test-noise --out "cluster-$turn" >log 2>&1 || { cat log; exit 1; }
-  echo "turn $turn: simulation $(milliseconds "sim-$turn") ms, MPI $(milliseconds "mpi-$turn") ms, cluster $(milliseconds "cluster-$turn") ms a round"
-  rm -rf "sim-$turn" "mpi-$turn" "cluster-$turn"
+  "$porter" run c.toml --out sim >log 2>&1 || { cat log; exit 1; }
+  "${mpirun[@]}" "$porter" run c.toml --set run.engine=mpi --trace trace --out mpi >log 2>&1 || { cat log; exit 1; }
+  "$porter" cluster c.toml --set algorithm.rounds=300 --insecure-test-noise --trace --out cluster >log 2>&1 || { cat log; exit 1; }
+  echo "turn $turn: simulation $(measured sim/summary.json) ms, MPI $(traced trace.0) ms," \
+    "cluster $(traced cluster/agents/agent-0/trace.json) ms a round"
+  [ -z "${KEEP:-}" ] || cp trace.0 "$KEEP/mpi.json"
+  [ -z "${KEEP:-}" ] || cp cluster/agents/agent-0/trace.json "$KEEP/cluster.json"
+  rm -rf sim mpi cluster trace.*
 done

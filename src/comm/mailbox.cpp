@@ -260,8 +260,10 @@ void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
   last->second = round;
   inbox_[round][sender] = std::move(bytes);
   if (options_.trace) options_.trace->arrived(round, describe(neighbour), Clock::now());
-  if (options_.links && round == collecting_) options_.links->arrived(describe(neighbour));
-  changed_.notify_all();
+  if (round != collecting_) return;
+  if (options_.links) options_.links->arrived(describe(neighbour));
+  // Nobody needs to wake up for a part of a round.
+  if (inbox_[round].size() == hosting_.sources(process_).size()) changed_.notify_all();
 }
 
 void Mailbox::finished(std::uint32_t neighbour) {

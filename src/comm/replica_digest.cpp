@@ -16,6 +16,7 @@ std::uint64_t mix(std::uint64_t z) {
 }
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+constexpr std::size_t kAhead = 64;  // entries
 
 std::uint64_t entry(std::uint64_t key, std::size_t index, double value) {
   return mix(std::bit_cast<std::uint64_t>(value) ^ mix(key + kGolden * (index + 1)));
@@ -27,8 +28,12 @@ template <class Real>
 std::uint64_t ReplicaDigest::sum_at(std::span<const std::uint32_t> indices,
                                     std::span<const Real> q) const {
   std::uint64_t sum = 0;
-  for (const auto j : indices) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto j = indices[i];
     assert(j < q.size());
+    // The positions are scattered, and a copy of Q was last read a round ago: asked for early, the
+    // lines come side by side.
+    if (i + kAhead < indices.size()) __builtin_prefetch(&q[indices[i + kAhead]], 0, 2);
     sum += entry(channel_key_, j, q[j]);
   }
   return sum;

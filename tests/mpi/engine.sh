@@ -5,7 +5,8 @@ set -eu
 case=$1 porter=$2 config=$3
 shift 3
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+job=
+trap '[ -z "$job" ] || kill "$job" 2> /dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$config" c.toml
 

@@ -24,6 +24,8 @@ using link::v1::Up;
 
 constexpr std::size_t kReason = 1000;  // bytes of what a peer says that may enter a message
 constexpr std::size_t kMostReasons = 4;
+// To let a neighbour forget a few rounds is not worth a message of its own.
+constexpr std::uint32_t kSettledAtOnce = 8;
 constexpr int kEnvelope = 4096;  // room for what is not the frame
 constexpr auto kFirstRetry = 50ms, kLastRetry = 2000ms;
 constexpr std::chrono::milliseconds kShortPatience = 2s, kLongPatience = 10s;
@@ -124,6 +126,7 @@ class Receiver final : public Link::Service {
   void read_on(std::uint32_t neighbour, std::uint64_t connection,
                grpc::ServerReaderWriter<Down, Up>& stream) {
     Up up;
+    std::uint32_t told = 0;  // the settled round that the neighbour knows
     while (stream.Read(&up) && mailbox_.is_current(neighbour, connection)) {
       Down down;
       if (up.has_message()) {
@@ -141,7 +144,10 @@ class Receiver final : public Link::Service {
         mailbox_.finished(neighbour);
         down.set_heard_finish(true);
       }
-      down.set_settled(mailbox_.settled());
+      const auto settled = mailbox_.settled();
+      if (!down.heard_finish() && !down.heard_over() && settled < told + kSettledAtOnce) continue;
+      told = settled;
+      down.set_settled(settled);
       if (!stream.Write(down)) return;
     }
   }
