@@ -18,9 +18,14 @@ void add_part(double weight, const Decoded& decoded, std::size_t first, std::spa
   }
   assert(first % kTileSize == 0);
   const auto tiles = (out.size() + kTileSize - 1) / kTileSize;
-  const std::size_t end = decoded.tile_starts[first / kTileSize + tiles];
-  for (std::size_t i = decoded.tile_starts[first / kTileSize]; i < end; ++i)
-    add(decoded.values[i], out[decoded.indices[i] - first]);
+  std::size_t begin = 0, end = decoded.indices.size();
+  // A vector of one tile needs no look at where tiles start: with thousands of agents every look is
+  // a line that is in no cache.
+  if (decoded.tile_starts.size() > 2) {
+    begin = decoded.tile_starts[first / kTileSize];
+    end = decoded.tile_starts[first / kTileSize + tiles];
+  }
+  for (std::size_t i = begin; i < end; ++i) add(decoded.values[i], out[decoded.indices[i] - first]);
 }
 
 }  // namespace
