@@ -2,6 +2,7 @@
 #include "porter/run/ranks.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
@@ -9,7 +10,8 @@
 namespace porter {
 namespace {
 
-constexpr std::uint32_t kStopPeriod = 16;  // asking everybody costs about as much as a round
+// How often all ranks ask each other whether to stop, which costs about as much as a few rounds.
+constexpr std::chrono::milliseconds kBetweenQuestions{500};
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -85,6 +87,41 @@ class Files {
   Ledgers ledgers_;                  // in the others
 };
 
+/// Whether any rank was asked to stop. All ranks call it in the same rounds and get the same
+/// answer; in most rounds nobody is asked.
+class StopQuestion {
+ public:
+  StopQuestion(const Experiment& experiment, MpiSession& session)
+      : experiment_(experiment), session_(session), next_(experiment.round()) {}
+
+  bool ask(bool stop) {
+    const auto round = experiment_.round();
+    if (round < next_) return false;
+    const auto answer = largest(session_, (stop ? kStop : 0) + rounds_until_next(round));
+    next_ = round + static_cast<std::uint32_t>(answer % kStop);
+    return answer >= kStop;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kMost = 1000;
+
+  // As many as this rank did in that time since the last question; the largest number counts.
+  std::uint64_t rounds_until_next(std::uint32_t round) {
+    const auto now = Clock::now();
+    const std::chrono::duration<double> limit = kBetweenQuestions, spent = now - asked_;
+    const auto rounds = (round - asked_in_) * limit.count() / std::max(spent.count(), 1e-6);
+    asked_ = now;
+    asked_in_ = round;
+    return static_cast<std::uint64_t>(std::clamp(rounds, 1.0, double{kMost}));
+  }
+
+  const Experiment& experiment_;
+  MpiSession& session_;
+  std::uint32_t next_, asked_in_ = next_;
+  Clock::time_point asked_ = Clock::now();
+};
+
 }  // namespace
 
 TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
@@ -105,9 +142,8 @@ TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
     if (period > 0 && now.round() % period == 0 && !now.finished()) files.write_checkpoint();
     hooks.after_round(now);
   };
-  inner.stop_requested = [&] {
-    return experiment.round() % kStopPeriod == 0 && largest(session, hooks.stop_requested()) > 0;
-  };
+  StopQuestion question(experiment, session);
+  inner.stop_requested = [&] { return question.ask(hooks.stop_requested()); };
   const auto status = train(experiment, inner);
   if (status == TrainStatus::interrupted) files.write_checkpoint();
   files.finish(status);

@@ -12,7 +12,7 @@ namespace porter {
 /// Rank 0 has the folder: metrics, checkpoints of the whole run as a simulation writes them (so a
 /// run may be resumed with another number of ranks), final files. Each rank keeps the ledgers of
 /// its agents in a folder of the same name. `existing` is as for RunFolder. The hooks are called on
-/// every rank; a stop that any rank is asked for stops all within 16 rounds.
+/// every rank; a stop that any rank is asked for stops all within a second or a round.
 TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
                            const std::filesystem::path& folder, ExistingRun existing,
                            const TrainHooks& hooks);
