@@ -136,6 +136,7 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders) 
   auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression);
   pair.source = std::move(tables.source) + reader.note();
   scale_and_add_bias(pair, options.scale, options.bias);
+  plant_outliers(pair, options.outliers, options.bias);
   return pair;
 }
 

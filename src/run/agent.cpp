@@ -30,6 +30,9 @@ RunData own_data(const AgentOptions& options) {
   const auto& scale = config.data.scale;
   require(scale == "none" || scale == "unit", ErrorKind::privacy, "data.scale = \"", scale,
           "\" is measured on the agent's data and would show through the model; use none or unit");
+  require(config.data.outliers == "none", ErrorKind::usage, "data.outliers = \"",
+          config.data.outliers,
+          "\" is for experiments; an agent trains on its own rows as they are");
   auto pair = load_data({.train = options.train,
                          .features = config.data.features,
                          .scale = scale,

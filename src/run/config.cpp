@@ -52,6 +52,7 @@ void read_data(const toml::table& root, const std::string& source, Config& confi
   section.read_count("features", data.features, 1);
   section.read("split", config.split);
   section.read("scale", data.scale);
+  section.read("outliers", data.outliers);
   section.read("bias", data.bias);
   section.refuse_unknown_keys();
 }

@@ -30,8 +30,9 @@ void write_data(std::ostream& out, const Config& config) {
   for (const auto& [key, path] : paths)
     if (!path->empty()) out << key << " = " << quoted(*path) << '\n';
   if (data.features > 0) out << "features = " << data.features << '\n';
-  out << "split = " << quoted(config.split) << "\nscale = " << quoted(data.scale)
-      << "\nbias = " << (data.bias ? "true" : "false") << "\n\n";
+  out << "split = " << quoted(config.split) << "\nscale = " << quoted(data.scale);
+  if (data.outliers != "none") out << "\noutliers = " << quoted(data.outliers);
+  out << "\nbias = " << (data.bias ? "true" : "false") << "\n\n";
 }
 
 void write_model(std::ostream& out, const ModelOptions& model) {

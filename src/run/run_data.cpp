@@ -17,8 +17,9 @@ std::shared_ptr<const Dataset> deal(const Dataset& train, const Config& config) 
 // All that load_data looks at.
 std::string key_of(const DataOptions& data) {
   std::string key;
-  for (const auto* text : {&data.name, &data.train, &data.test, &data.train_images,
-                           &data.train_labels, &data.test_images, &data.test_labels, &data.scale})
+  for (const auto* text :
+       {&data.name, &data.train, &data.test, &data.train_images, &data.train_labels,
+        &data.test_images, &data.test_labels, &data.scale, &data.outliers})
     key += *text + '\n';
   return key + concat(data.features, ' ', data.bias, ' ', data.regression);
 }
