@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The algorithms: generators of the state after every round."""
+import dataclasses
+import math
+
+import numpy as np
+
+from slow.cases import ROUNDS
+from slow.messages import (all_gradients, clip, compress_rows, kept_entries, mix, mixing_matrix,
+                           stochastic_gradient, sweep_block)
+from slow.models import logistic_gradient, mlp_gradient
+from slow.randomness import BATCH, COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
+
+
+def gradients(case, data):
+    """G of every round, low-passed where the case has momentum: M = (1 - beta) M + beta G."""
+    M = 0.0
+
+    def estimate(X, t):
+        nonlocal M
+        M = (1 - case.momentum) * M + case.momentum * all_gradients(case, data, X, t)
+        return M
+
+    return estimate
+
+
+def porter(case, data, x0):
+    """Algorithm 1. porter-dp, porter-gc and beer differ in clip, clip_target and sigma only; dsgt
+    compresses nothing. Further gossip steps of a round mix without a gradient."""
+    n, d = case.agents, len(x0)
+    gap = mixing_matrix(case) - np.eye(n)
+    gamma = 1.0 if case.algorithm == "dsgt" else case.consensus
+    estimate = gradients(case, data)
+    X = np.tile(x0, (n, 1))
+    Qx = X.copy()
+    V, Qv, G_prev = np.zeros((n, d)), np.zeros((n, d)), np.zeros((n, d))
+    for t in range(1, max(ROUNDS) + 1):
+        for s in range(case.gossip):
+            step = (t - 1) * case.gossip + s + 1
+            if s == 0:
+                G = estimate(X, t)
+            Qv = Qv + compress_rows(case, V - Qv, COMPRESS_V, step)
+            V = V + gamma * mix(gap, Qv) + (G - G_prev if s == 0 else 0)
+            Qx = Qx + compress_rows(case, X - Qx, COMPRESS_X, step)
+            X = X + gamma * mix(gap, Qx) - (case.step * V if s == 0 else 0)
+            G_prev = G
+        yield X
+
+
+def porter_sweep(case, data, x0):
+    n, d = case.agents, len(x0)
+    W = mixing_matrix(case)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (n, 1))
+    V, M_prev = np.zeros((n, d)), np.zeros((n, d))
+    for t in range(1, max(ROUNDS) + 1):
+        M = estimate(X, t)
+        V = V + M - M_prev
+        M_prev = M
+        X = X - case.step * V
+        for s in range(case.gossip):
+            J = sweep_block(case, d, kept_entries(case, d), (t - 1) * case.gossip + s + 1)
+            V[:, J], X[:, J] = mix(W, V[:, J]), mix(W, X[:, J])
+        yield X
+
+
+def choco_sgd(case, data, x0):
+    gap = mixing_matrix(case) - np.eye(case.agents)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    Q = X.copy()
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * estimate(X, t)
+        for s in range(case.gossip):
+            Q = Q + compress_rows(case, X - Q, COMPRESS_X, (t - 1) * case.gossip + s + 1)
+            X = X + case.consensus * mix(gap, Q)
+        yield X
+
+
+def deepsqueeze(case, data, x0):
+    gap = mixing_matrix(case) - np.eye(case.agents)
+    X = np.tile(x0, (case.agents, 1))
+    E = np.zeros_like(X)
+    for t in range(1, max(ROUNDS) + 1):
+        half = X - case.step * all_gradients(case, data, X, t)
+        V = half + E
+        C = compress_rows(case, V, COMPRESS_X, t)
+        E = V - C
+        X = half + case.consensus * mix(gap, C)
+        yield X
+
+
+def dsgd(case, data, x0):
+    W = mixing_matrix(case)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    for t in range(1, max(ROUNDS) + 1):
+        X = mix(W, X) - case.step * estimate(X, t)
+        for _ in range(case.gossip - 1):
+            X = mix(W, X)
+        yield X
+
+
+def sgd(case, data, x0):
+    """Without messages: pooled data are one agent's."""
+    X = np.tile(x0, (case.agents, 1))
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * all_gradients(case, data, X, t)
+        yield X
+
+
+def two_point_gradient(case, data, agent, t, per_sample):
+    """The mean of per_sample(gradient at a point) over the agent's batch of round t."""
+    features, labels = data
+    m = len(labels) // case.agents
+    batch = range(m) if case.batch == "full" else Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
+    gradient = logistic_gradient if case.model == "logistic" else mlp_gradient
+    total = 0.0
+    for z in batch:
+        row = agent * m + z
+        total = total + per_sample(lambda x: gradient(case, x, features[row], labels[row]))
+    return total / len(batch)
+
+
+def ddp_srm(case, data, x0):
+    n, d = case.agents, len(x0)
+    x, x_prev, v = x0, x0, np.zeros(d)
+    for t in range(1, max(ROUNDS) + 1):
+        keep = 0.0 if t == 1 else 1 - case.momentum
+        parts = []
+        for i in range(n):
+            g = two_point_gradient(case, data, i, t, lambda at: clip(case, at(x) - keep * at(x_prev)))
+            parts.append(g.astype(np.float32).astype(float))
+        v = keep * v + sum(parts) / n
+        if case.sigma:
+            v = v + case.sigma * Stream(case.seed, NOISE, n, t).noise(d)
+        x, x_prev = x - case.step * v, x
+        yield x.reshape(1, d)
+
+
+def svrg_gradients(case, data):
+    n = case.agents
+    m = len(data[1]) // n
+    every = dataclasses.replace(case, batch="full", sigma=None, clip_target="sample")
+    p = case.batch / m if case.snapshot is None else case.snapshot
+    w = F = None
+
+    def estimate(x, t):
+        nonlocal w, F
+        if t == 1 or Stream(case.seed, SNAPSHOT, 0, t).uniform() < p:
+            w = x
+            F = [stochastic_gradient(every, data, i, w, t) for i in range(n)]
+        G = []
+        for i in range(n):
+            g = two_point_gradient(case, data, i, t, lambda at: clip(case, at(x)) - clip(case, at(w))) + F[i]
+            G.append(g + case.sigma * Stream(case.seed, NOISE, i, t).noise(len(x)))
+        return np.array(G)
+
+    return estimate
+
+
+def soteriafl(case, data, x0):
+    """soteriafl-sgd and -svrg; without shifts cdp-sgd, and with dense messages ldp-sgd."""
+    n, d = case.agents, len(x0)
+    shift = case.shift
+    if not case.algorithm.startswith("soteriafl"):
+        shift = 0.0
+    elif shift is None:
+        omega = 0.0 if case.compressor == "identity" else d / kept_entries(case, d) - 1
+        shift = math.sqrt((1 + 2 * omega) / (2 * (1 + omega) ** 3))
+    if case.algorithm == "soteriafl-svrg":
+        estimate = svrg_gradients(case, data)
+    else:
+        estimate = lambda x, t: all_gradients(case, data, [x] * n, t)
+    x = x0
+    S = np.zeros((n, d))
+    for t in range(1, max(ROUNDS) + 1):
+        broadcast = x.astype(np.float32).astype(float)
+        G = estimate(broadcast, t)
+        v = compress_rows(case, G - S, COMPRESS_V, t)
+        x = x - case.step * (sum(S) / n + sum(v) / n)
+        S = S + shift * v
+        yield x.astype(np.float32).astype(float).reshape(1, d)
+
+
+ALGORITHMS = {
+    "porter-gc": porter,
+    "porter-dp": porter,
+    "porter-sweep": porter_sweep,
+    "beer": porter,
+    "choco-sgd": choco_sgd,
+    "deepsqueeze": deepsqueeze,
+    "dsgd": dsgd,
+    "dp-dsgd": dsgd,
+    "dsgt": porter,
+    "soteriafl-sgd": soteriafl,
+    "soteriafl-svrg": soteriafl,
+    "cdp-sgd": soteriafl,
+    "ldp-sgd": soteriafl,
+    "ddp-srm": ddp_srm,
+    "dp-sgd": sgd,
+    "dp-sgd-alone": sgd,
+}

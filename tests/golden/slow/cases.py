@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cases and their configs."""
+from dataclasses import dataclass
+
+from slow.rows import make_rows
+
+ROUNDS = (1, 10, 50, 200)  # where states are compared
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    algorithm: str
+    seed: int
+    step: float
+    consensus: float = 1.0
+    batch: object = 3
+    clip: str = "none"
+    clip_target: str = "sample"
+    compressor: str = "identity"
+    unbiased: bool = False
+    sigma: object = None  # None: the config has no [privacy]
+    shift: object = None
+    momentum: float = 1.0
+    gossip: int = 1
+    mask: str = "own"
+    snapshot: object = None
+    start: str = "normal:0.2"
+    agents: int = 5
+    graph: str = "ring"
+    mixing: str = "metropolis"
+    model: str = "logistic"
+    regulariser: float = 0.2
+    hidden: tuple = ()
+    activation: str = "sigmoid"
+    data: str = "binary.csv"
+
+    @property
+    def features(self):
+        return len(make_rows(self.data)[0][0])
+
+    @property
+    def classes(self):
+        return 1 + max(label for _, label in make_rows(self.data))
+
+
+BIG_SEED = 7 * 2**32 + 11  # its high word must reach the key
+GC = dict(algorithm="porter-gc", clip_target="batch", step=0.1)
+DP = dict(algorithm="porter-dp", step=0.05)
+SOTERIA = dict(algorithm="soteriafl-sgd", sigma=0.05)
+MLP = dict(model="mlp", regulariser=0.0, agents=4, data="three_classes.csv")
+
+CASES = [
+    Case("porter_gc_top_k_smooth", **GC, seed=1, clip="smooth:1.0", compressor="top_k:0.3", consensus=0.3),
+    Case("porter_gc_top_k_linear", **GC, seed=2, clip="linear:0.5", compressor="top_k:k=3", consensus=0.3),
+    Case("porter_gc_identity_smooth", **GC, seed=3, clip="smooth:0.5"),
+    Case("porter_gc_identity_linear", **GC, seed=4, clip="linear:0.6", consensus=0.9, graph="star"),
+    # From zero, equal columns of the data tie, so that top_k must choose by position.
+    Case("porter_gc_top_k_ties", **GC, seed=5, clip="smooth:1.0", compressor="top_k:k=1", consensus=0.2,
+         start="zeros", batch="full"),
+    Case("porter_gc_one_way", **GC, seed=16, clip="smooth:1.0", compressor="top_k:k=3", consensus=0.3,
+         mixing="file:one_way.npy"),
+    Case("porter_dp_random_k", **DP, seed=6, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2, sigma=0.0,
+         data="binary.libsvm"),
+    Case("porter_dp_bernoulli", **DP, seed=BIG_SEED, clip="linear:0.5", compressor="bernoulli:0.5", consensus=0.2,
+         sigma=0.0),
+    Case("porter_dp_noise", **DP, seed=8, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.1),
+    Case("beer_top_k", algorithm="beer", seed=9, step=0.1, batch="full", compressor="top_k:0.25", consensus=0.3),
+    Case("choco_sgd_top_k", algorithm="choco-sgd", seed=10, step=0.05, compressor="top_k:0.25", consensus=0.3),
+    Case("dsgd", algorithm="dsgd", seed=11, step=0.05),
+    Case("dsgd_noise", algorithm="dsgd", seed=17, step=0.05, clip="linear:0.5", sigma=0.05, batch=1),
+    Case("soteriafl_sgd_random_k", **SOTERIA, seed=12, step=0.1, clip="smooth:1.0", compressor="random_k:0.25",
+         unbiased=True),
+    Case("soteriafl_sgd_identity", **SOTERIA, seed=13, step=0.2, clip="smooth:1.0"),
+    Case("soteriafl_sgd_batch_clip", **SOTERIA, seed=18, step=0.1, clip="linear:0.5", clip_target="batch",
+         compressor="bernoulli:0.5", unbiased=True, shift=0.25),
+    Case("porter_gc_mlp", **GC, **MLP, seed=14, hidden=(5,), clip="smooth:1.0", compressor="top_k:0.2",
+         consensus=0.3),
+    Case("porter_dp_mlp_noise", **DP, **MLP, seed=15, hidden=(5,), clip="smooth:1.0", compressor="random_k:0.8",
+         consensus=0.2, sigma=0.1),
+    Case("choco_sgd_mlp_tanh", algorithm="choco-sgd", **MLP, seed=19, hidden=(3, 2), activation="tanh", step=0.05,
+         compressor="random_k:0.5", consensus=0.4),
+    Case("porter_dp_momentum_shared", **DP, seed=20, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2,
+         sigma=0.1, momentum=0.2, gossip=2, mask="shared"),
+    Case("porter_dp_sweep_mask", **DP, seed=21, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2,
+         sigma=0.1, gossip=3, mask="sweep"),
+    Case("porter_sweep", algorithm="porter-sweep", seed=22, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
+         sigma=0.1, momentum=0.3, gossip=2, mask="sweep"),
+    Case("choco_sgd_gossip", algorithm="choco-sgd", seed=23, step=0.05, compressor="random_k:0.4", consensus=0.3,
+         clip="linear:0.5", sigma=0.05, momentum=0.5, gossip=2),
+    Case("dsgt", algorithm="dsgt", seed=24, step=0.05),
+    Case("dp_dsgd_gossip", algorithm="dp-dsgd", seed=25, step=0.05, clip="smooth:0.5", sigma=0.05, gossip=3,
+         graph="star"),
+    Case("deepsqueeze_top_k", algorithm="deepsqueeze", seed=26, step=0.05, compressor="top_k:0.5", consensus=0.3),
+    Case("soteriafl_svrg", algorithm="soteriafl-svrg", seed=27, step=0.1, clip="smooth:1.0", sigma=0.05,
+         compressor="random_k:0.25", unbiased=True, snapshot=0.1),
+    Case("cdp_sgd", algorithm="cdp-sgd", seed=28, step=0.1, clip="smooth:1.0", sigma=0.05, compressor="random_k:0.5",
+         unbiased=True),
+    Case("ldp_sgd", algorithm="ldp-sgd", seed=29, step=0.1, clip="linear:0.5", sigma=0.05),
+    Case("ddp_srm", algorithm="ddp-srm", seed=30, step=0.1, clip="smooth:1.0", sigma=0.02, momentum=0.3),
+    Case("dp_sgd", algorithm="dp-sgd", seed=31, step=0.1, clip="smooth:1.0", sigma=0.05, agents=1),
+    Case("dp_sgd_alone", algorithm="dp-sgd-alone", seed=32, step=0.1, clip="smooth:1.0", sigma=0.05),
+]
+
+
+def to_toml(case):
+    quoted = lambda value: f'"{value}"' if isinstance(value, str) else repr(value).lower()
+    sections = {
+        "data": {"train": case.data, "split": "contiguous"},
+        "model": {"name": case.model, "lambda": case.regulariser},
+        "network": {"agents": case.agents, "graph": case.graph, "mixing": case.mixing},
+        "algorithm": {
+            "name": case.algorithm, "rounds": max(ROUNDS), "step": case.step, "consensus": case.consensus,
+            "batch": case.batch, "clip": case.clip, "clip_target": case.clip_target,
+            "compressor": case.compressor, "unbiased": case.unbiased, "start": case.start,
+        },
+        "run": {"seed": case.seed, "evaluate": "end"},
+    }
+    if case.model == "mlp":
+        sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
+    for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("snapshot", None)):
+        if getattr(case, key) != default:
+            sections["algorithm"][key] = getattr(case, key)
+    if case.sigma is not None:
+        sections["privacy"] = {"calibration": "sigma", "sigma": case.sigma}
+    lines = ["# written by reference.py"]
+    for section, entries in sections.items():
+        lines += ["", f"[{section}]"] + [f"{key} = {quoted(value)}" for key, value in entries.items()]
+    return "\n".join(lines) + "\n"
