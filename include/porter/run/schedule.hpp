@@ -19,8 +19,8 @@ struct RunSize {
 
 /// The rounds after which metrics are computed, ascending; always 0 and the last. every:N is taken
 /// at its word. log:POINTS is at most POINTS rounds, even on a logarithmic axis, and fewer where
-/// evaluation would take more than a tenth of the run, loading included, and 0.06 seconds of one
-/// core, by a fixed estimate of all of them: the rounds depend on the config and the data only.
+/// evaluation would take more than a tenth of the run, loading included, and a second of one core,
+/// by a fixed estimate of all of them: the rounds depend on the config and the data only.
 /// log-all:POINTS does without this exception.
 std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint32_t rounds,
                                              const RunSize& size);
