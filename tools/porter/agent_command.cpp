@@ -159,10 +159,7 @@ void add_agent_command(App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the run's config with a section [agent] (TOML)")
       ->required();
-  command->add_option("--set", options->overrides, "override a key, e.g. --set agent.log=json")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  command->add_overrides(options->overrides, "override a key, e.g. --set agent.log=json");
   command->add_option("--out", options->out, "folder of this agent (default: runs/agent-NAME)");
   command->add_option("--trace", options->trace,
                       "write what each round did when, for chrome://tracing, to this file");

@@ -154,10 +154,7 @@ void add_cluster_command(App& app, int& exit_code) {
       "cluster", "try a networked run: one agent process each on this machine, keys made for it");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the config file (TOML)")->required();
-  command->add_option("--set", options->overrides, "override a key, e.g. --set algorithm.rounds=50")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  command->add_overrides(options->overrides, "override a key, e.g. --set algorithm.rounds=50");
   command->add_option("--out", options->out, "folder of the run (default: runs/cluster-TIME)");
   command
       ->add_option("--on-peer-loss", options->peer_loss,

@@ -67,6 +67,13 @@ Option* App::add_flag(const std::string& name, bool& value, const std::string& h
   return keep(parts_->app->add_flag(name, value, help));
 }
 
+Option* App::add_overrides(std::vector<std::string>& overrides, const std::string& help) {
+  return add_option("--set", overrides, help)
+      ->type_name("SECTION.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
 Option* App::add_action(const std::string& name,
                         const std::function<void(const std::string&)>& action,
                         const std::string& help) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -47,6 +48,8 @@ class App {
   template <class T>
   Option* add_option(const std::string& name, T& value, const std::string& help);
   Option* add_flag(const std::string& name, bool& value, const std::string& help);
+  /// --set SECTION.KEY=VALUE, any number of times.
+  Option* add_overrides(std::vector<std::string>& overrides, const std::string& help);
   /// Called with the text as soon as the option is met.
   Option* add_action(const std::string& name, const std::function<void(const std::string&)>& action,
                      const std::string& help);

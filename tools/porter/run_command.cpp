@@ -57,10 +57,7 @@ void add_run_command(App& app, int& exit_code) {
   auto* command = app.add_subcommand("run", "train one model as a config file says");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the config file (TOML)")->required();
-  command->add_option("--set", options->overrides, "override a key, e.g. --set algorithm.step=0.05")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  command->add_overrides(options->overrides, "override a key, e.g. --set algorithm.step=0.05");
   command->add_option("--out", options->out, "folder of the run (default: runs/NAME-TIME)");
   command->add_flag("--dry-run", options->dry_run,
                     "check everything and print the resolved config");

@@ -159,10 +159,7 @@ void add_sweep_command(App& app, int& exit_code) {
                    "give a run up when its loss is this many times that of the start "
                    "(default 10; 0: never)")
       ->type_name("FACTOR");
-  command->add_option("--set", options->overrides, "override a key for all settings")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  command->add_overrides(options->overrides, "override a key for all settings");
   command->add_option("--out", options->out, "folder of the sweep (default: runs/sweep-TIME)");
   command->add_option("--jobs", options->jobs, "runs at the same time (default: one per core)")
       ->type_name("N")
