@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_journal.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -112,6 +106,13 @@ std::optional<StudyRun::Status> parse_status(const std::string& text) {
   return std::nullopt;
 }
 
+fs::path journal_in(const fs::path& folder) {
+  require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
+          folder.string(), " exists and is not a folder");
+  make_folder(folder);
+  return folder / kJournalFile;
+}
+
 }  // namespace
 
 std::string journal_line(const std::string& key, const StudyRun& run) {
@@ -154,44 +155,25 @@ std::string RunJournal::key_of(Config config, std::uint64_t seed) {
   return sha256_hex(to_toml(config));
 }
 
-RunJournal::RunJournal(const fs::path& folder, bool forget) : file_(folder / kJournalFile) {
-  require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
-          folder.string(), " exists and is not a folder");
-  make_folder(folder);
-  open();
-  if (forget)
-    require(::ftruncate(fd_, 0) == 0, ErrorKind::io, "cannot empty ", file_.string(), ": ",
-            std::strerror(errno));
+RunJournal::RunJournal(const fs::path& folder, bool forget)
+    : log_(journal_in(folder), "porter reproduce") {
+  if (forget) log_.clear();
   load();
 }
 
-RunJournal::~RunJournal() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-void RunJournal::open() {
-  fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  require(fd_ >= 0, ErrorKind::io, "cannot open ", file_.string(), ": ", std::strerror(errno));
-  require(::flock(fd_, LOCK_EX | LOCK_NB) == 0, ErrorKind::io, file_.string(),
-          ": another porter reproduce is working in this folder");
-}
-
 void RunJournal::load() {
-  const auto text = read_file(file_);
-  const auto whole = text.rfind('\n') + 1;  // what follows is half a line
-  // Another version may compute other numbers from the same config.
-  const bool ours = text.starts_with(header());
-  if (whole < text.size() || !ours)
-    require(::ftruncate(fd_, static_cast<off_t>(ours ? whole : 0)) == 0, ErrorKind::io,
-            "cannot shorten ", file_.string(), ": ", std::strerror(errno));
-  if (!ours) return append_text(header());
-  std::string_view rest(text.data(), whole);
+  const auto text = log_.read();
+  if (!text.starts_with(header())) {  // another version may compute other numbers from a config
+    log_.clear();
+    return log_.append(header());
+  }
+  std::string_view rest(text);
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const auto line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(line.size() + 1);
     if (number == 1) continue;
     auto entry = parse_journal_entry(line);
-    require(entry.has_value(), ErrorKind::io, file_.string(), ", line ", number,
+    require(entry.has_value(), ErrorKind::io, log_.file().string(), ", line ", number,
             ": not a run of porter reproduce; remove the line or the file");
     if (entry->run.status != StudyRun::Status::failed) runs_[entry->key] = std::move(entry->run);
   }
@@ -203,19 +185,8 @@ const StudyRun* RunJournal::find(const std::string& key) const {
 }
 
 void RunJournal::append(const std::string& key, const StudyRun& run) {
-  append_text(journal_line(key, run));
+  log_.append(journal_line(key, run));
   runs_[key] = run;
-}
-
-void RunJournal::append_text(const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto written = ::write(fd_, text.data() + at, text.size() - at);
-    require(written > 0, ErrorKind::io, "cannot write ", file_.string(), ": ",
-            std::strerror(errno));
-    at += static_cast<std::size_t>(written);
-  }
-  require(::fsync(fd_) == 0, ErrorKind::io, "cannot write ", file_.string(), ": ",
-          std::strerror(errno));
 }
 
 }  // namespace porter

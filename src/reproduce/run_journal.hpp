@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "porter/reproduce/study_run.hpp"
+#include "run/locked_log.hpp"
 
 namespace porter {
 
@@ -18,9 +19,6 @@ class RunJournal {
   /// from a kill, is dropped. A journal of another version of
   /// porter is begun anew: it may compute other numbers from the same config.
   RunJournal(const std::filesystem::path& folder, bool forget);
-  ~RunJournal();
-  RunJournal(const RunJournal&) = delete;
-  RunJournal& operator=(const RunJournal&) = delete;
 
   /// Names a config for ever: threads and checkpoints do not count.
   static std::string key_of(Config config, std::uint64_t seed);
@@ -32,12 +30,9 @@ class RunJournal {
   std::size_t size() const { return runs_.size(); }
 
  private:
-  void open();
   void load();
-  void append_text(const std::string& text);
 
-  std::filesystem::path file_;
-  int fd_ = -1;
+  LockedLog log_;
   std::map<std::string, StudyRun> runs_;
 };
 

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep_journal.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "difference.hpp"
@@ -93,7 +87,8 @@ std::optional<SweepRun> parse_journal_line(std::string_view line) {
 
 namespace {
 
-void prepare_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
+// What may be done in this folder, before anything is touched.
+void check_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
   const bool holds_sweep = fs::exists(folder / kPlanFile);
   require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
           folder.string(), " exists and is not a folder");
@@ -104,17 +99,19 @@ void prepare_folder(const fs::path& folder, const Sweep& sweep, ExistingRun exis
     const auto difference = first_difference(read_file(folder / kPlanFile), sweep.toml);
     require(difference.empty(), ErrorKind::usage, "cannot resume: ", folder.string(),
             " was made with another sweep (", difference, ")");
-    if (!fs::exists(folder / kJournalFile)) write_file(folder / kJournalFile, header());
-    return;
   }
-  require(!holds_sweep || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
+  require(!holds_sweep || existing != ExistingRun::refuse, ErrorKind::usage, "the output folder ",
           folder.string(),
           " holds a sweep already; use --resume to continue it, --force to replace it, ",
           "or another --out");
-  if (holds_sweep) fs::remove_all(folder);
+}
+
+// The folder with its plan, so that what is killed from here on can be resumed.
+fs::path journal_in(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
+  check_folder(folder, sweep, existing);
   make_folder(folder);
-  write_file(folder / kPlanFile, sweep.toml);  // first: a folder with it can be resumed
-  write_file(folder / kJournalFile, header());
+  if (!fs::exists(folder / kPlanFile)) write_file(folder / kPlanFile, sweep.toml);
+  return folder / kJournalFile;
 }
 
 }  // namespace
@@ -142,44 +139,38 @@ std::string repeatable_cells(const std::optional<MetricsRow>& row) {
 }
 
 SweepJournal::SweepJournal(const fs::path& folder, const Sweep& sweep, ExistingRun existing)
-    : file_(folder / kJournalFile) {
-  prepare_folder(folder, sweep, existing);
-  open();
-  if (existing == ExistingRun::resume) load(sweep);
+    : log_(journal_in(folder, sweep, existing), "porter sweep") {
+  if (existing == ExistingRun::replace) empty(folder, sweep);
+  load(sweep);
 }
 
-SweepJournal::~SweepJournal() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-void SweepJournal::open() {
-  fd_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  require(fd_ >= 0, ErrorKind::io, "cannot open ", file_.string(), ": ", std::strerror(errno));
-  require(::flock(fd_, LOCK_EX | LOCK_NB) == 0, ErrorKind::io, file_.string(),
-          ": another porter sweep is working in this folder");
+// Begins anew: first the journal, which is ours by now, and the plan last, so that at any time the
+// folder holds a sweep that can be resumed.
+void SweepJournal::empty(const fs::path& folder, const Sweep& sweep) {
+  log_.clear();
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename() != kPlanFile && entry.path().filename() != kJournalFile)
+      fs::remove_all(entry.path());
+  write_file(folder / kPlanFile, sweep.toml);
 }
 
 void SweepJournal::load(const Sweep& sweep) {
-  const auto text = read_file(file_);
-  const auto whole = text.rfind('\n') + 1;  // what follows is half a line
-  if (whole < text.size())
-    require(::ftruncate(fd_, static_cast<off_t>(whole)) == 0, ErrorKind::io, "cannot shorten ",
-            file_.string(), ": ", std::strerror(errno));
-  if (whole == 0) return append_text(header());
-  std::string_view rest(text.data(), whole);
+  const auto text = log_.read();
+  if (text.empty()) return log_.append(header());
+  std::string_view rest(text);
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const auto line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(line.size() + 1);
     if (number == 1) {
-      require(concat(line, '\n') == header(), ErrorKind::io, file_.string(),
+      require(concat(line, '\n') == header(), ErrorKind::io, log_.file().string(),
               ", line 1: not the journal of a sweep of this version");
       continue;
     }
     const auto run = parse_journal_line(line);
     require(run && run->setting < sweep.settings.size() &&
                 std::count(sweep.seeds.begin(), sweep.seeds.end(), run->seed) == 1,
-            ErrorKind::io, file_.string(), ", line ", number, ": not a run of this sweep: \"", line,
-            "\"");
+            ErrorKind::io, log_.file().string(), ", line ", number, ": not a run of this sweep: \"",
+            line, "\"");
     if (run->status != SweepStatus::failed) remember(*run);
   }
 }
@@ -198,14 +189,8 @@ const SweepRun* SweepJournal::find(std::size_t setting, std::uint64_t seed,
 }
 
 void SweepJournal::append(const SweepRun& run) {
-  append_text(line_of(run));
+  log_.append(line_of(run));
   remember(run);
-}
-
-void SweepJournal::append_text(const std::string& text) {
-  const auto written = ::write(fd_, text.data(), text.size());
-  require(written == static_cast<ssize_t>(text.size()) && ::fsync(fd_) == 0, ErrorKind::io,
-          "cannot write ", file_.string(), ": ", std::strerror(errno));
 }
 
 }  // namespace porter

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "locked_log.hpp"
 #include "porter/run/run_folder.hpp"
 #include "porter/run/sweep.hpp"
 
@@ -17,9 +18,6 @@ class SweepJournal {
   /// a line at the end, from a kill, is dropped; runs that failed are forgotten, so that they are
   /// tried again.
   SweepJournal(const std::filesystem::path& folder, const Sweep& sweep, ExistingRun existing);
-  ~SweepJournal();
-  SweepJournal(const SweepJournal&) = delete;
-  SweepJournal& operator=(const SweepJournal&) = delete;
 
   /// What is known of a run that was to go to `round`: where it paused there, or how it ended
   /// before.
@@ -31,12 +29,10 @@ class SweepJournal {
   using Key = std::tuple<std::size_t, std::uint64_t, std::uint32_t>;
   static constexpr std::uint32_t kEnd = 0xFFFFFFFF;
   void remember(const SweepRun& run);
+  void empty(const std::filesystem::path& folder, const Sweep& sweep);
   void load(const Sweep& sweep);
-  void open();
-  void append_text(const std::string& text);
 
-  std::filesystem::path file_;
-  int fd_ = -1;
+  LockedLog log_;
   std::map<Key, SweepRun> runs_;  // the round of those that ended is kEnd
 };
 

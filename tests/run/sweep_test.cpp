@@ -10,6 +10,7 @@
 #include "porter/io/file.hpp"
 #include "porter/run/experiment.hpp"
 #include "porter/run/sweep_run.hpp"
+#include "run/locked_log.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
 
@@ -329,6 +330,24 @@ TEST_F(SweepTest, AnotherSweepIsRefusedAndTheDifferenceNamed) {
       EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
   EXPECT_TRUE(run_sweep(other, dir_ / "out", ExistingRun::replace, {}));
+}
+
+TEST_F(SweepTest, NothingTouchesAFolderThatAnotherSweepWorksIn) {
+  const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
+  const auto whole = results(grid, "out");
+  {
+    const LockedLog other(dir_ / "out" / "journal.csv", "porter sweep");
+    for (const auto existing : {ExistingRun::resume, ExistingRun::replace}) try {
+        run_sweep(grid, dir_ / "out", existing, {});
+        ADD_FAILURE() << "accepted";
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("another porter sweep"), std::string::npos)
+            << error.what();
+      }
+  }
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+  EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::replace, {}));
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
 }
 
 TEST_F(SweepTest, AFailedRunIsTriedAgainWhenItsCauseIsGone) {
