@@ -17,11 +17,12 @@ namespace {
 
 // In units of the viewBox, which are pixels where a plot takes half of a wide page.
 constexpr double kWidth = 560, kHeight = 330;
-constexpr double kLeft = 66, kRight = kWidth - 20, kTop = 12, kBottom = kHeight - 48;
+constexpr double kLeast = 66, kRight = kWidth - 20, kTop = 12, kBottom = kHeight - 48;
 constexpr double kSlack = 4;    // line ends and marks may stand out of the frame by this much
 constexpr double kFar = 20000;  // where lines that leave the frame are cut
 constexpr int kTicksX = 6, kTicksY = 6;
-constexpr double kCharacter = 6.3;  // width of one in a tick's label, about
+constexpr double kCharacter = 6.6;  // width of one in a tick's label, about
+constexpr double kTitleEnd = 27;    // where the title of the y axis and the space beside it end
 
 struct Point {
   double x, y;  // pixels
@@ -31,7 +32,8 @@ using Segment = std::vector<Point>;  // points joined by a line
 
 struct Frame {
   Scale x, y;
-  double px(double value) const { return kLeft + (kRight - kLeft) * x.place(value); }
+  double left;  // follows the labels of the y axis
+  double px(double value) const { return left + (kRight - left) * x.place(value); }
   double py(double value) const {
     return std::clamp(kBottom - (kBottom - kTop) * y.place(value), -kFar, kFar);
   }
@@ -54,6 +56,12 @@ class Range {
   bool empty_ = true;
 };
 
+double left_for(const Scale& y) {
+  std::size_t widest = 0;
+  for (const auto& tick : y.ticks(kTicksY)) widest = std::max(widest, display_width(tick.label));
+  return std::max(kLeast, kTitleEnd + kCharacter * static_cast<double>(widest) + 7);
+}
+
 Frame make_frame(const Plot& plot, LogAxes log) {
   const Scale any_x{.log = log.x}, any_y{.log = log.y};
   Range x, steady_y, all_y;
@@ -74,7 +82,8 @@ Frame make_frame(const Plot& plot, LogAxes log) {
   Range& y = steady_y.empty() ? all_y : steady_y;
   for (const auto& line : plot.references)
     if (any_y.shows(line.y)) y.add(line.y);
-  return {x.scale(log.x, 0), y.scale(log.y, 0.05)};
+  const auto y_scale = y.scale(log.y, 0.05);
+  return {x.scale(log.x, 0), y_scale, left_for(y_scale)};
 }
 
 // Of the points in one pixel column: the first, the lowest, the highest and the last.
@@ -173,17 +182,17 @@ std::vector<Tick> x_ticks(const Plot& plot, const Frame& frame) {
 }
 
 // Names that would run into each other stand in two rows by turns.
-bool in_two_rows(const Plot& plot) {
+bool in_two_rows(const Plot& plot, const Frame& frame) {
   double total = 0;
   for (const auto& label : plot.x.labels)
     total = std::max(total, kCharacter * static_cast<double>(display_width(label) + 1) *
                                 static_cast<double>(plot.x.labels.size()));
-  return total > kRight - kLeft;
+  return total > kRight - frame.left;
 }
 
 std::string axes_svg(const Plot& plot, const Frame& frame) {
   std::string grid, labels;
-  const bool two_rows = in_two_rows(plot);
+  const bool two_rows = in_two_rows(plot, frame);
   bool lower = false;
   for (const auto& tick : x_ticks(plot, frame)) {
     const double at = frame.px(tick.value);
@@ -195,17 +204,17 @@ std::string axes_svg(const Plot& plot, const Frame& frame) {
   }
   for (const auto& tick : frame.y.ticks(kTicksY)) {
     const double at = frame.py(tick.value);
-    grid += fmt::format("M{} {:.1f}H{}", kLeft, at, kRight);
-    labels +=
-        fmt::format("<text class=\"tick\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-                    kLeft - 7, at + 4, tick.label);
+    grid += fmt::format("M{:.1f} {:.1f}H{}", frame.left, at, kRight);
+    labels += fmt::format(
+        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        frame.left - 7, at + 4, tick.label);
   }
   return fmt::format(
-      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}V{}H{}\"/>\n{}"
-      "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
+      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} {}V{}H{}\"/>\n{}"
+      "<text class=\"title\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
       "<text class=\"title\" transform=\"translate(14 {}) rotate(-90)\" "
       "text-anchor=\"middle\">{}</text>\n",
-      grid, kLeft, kTop, kBottom, kRight, labels, (kLeft + kRight) / 2, kHeight - 8,
+      grid, frame.left, kTop, kBottom, kRight, labels, (frame.left + kRight) / 2, kHeight - 8,
       escape_html(plot.x.title), (kTop + kBottom) / 2, escape_html(plot.y.title));
 }
 
@@ -215,9 +224,10 @@ std::string references_svg(const Plot& plot, const Frame& frame) {
     if (!frame.y.shows(line.y)) continue;
     const double at = frame.py(line.y);
     out += fmt::format(
-        "<path class=\"reference\" d=\"M{0} {1:.1f}H{2}\"/>\n"
+        "<path class=\"reference\" d=\"M{0:.1f} {1:.1f}H{2}\"/>\n"
         "<text class=\"reference-label\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
-        kLeft, at, kRight, kRight - 4, at < kTop + 20 ? at + 14 : at - 5, escape_html(line.label));
+        frame.left, at, kRight, kRight - 4, at < kTop + 20 ? at + 14 : at - 5,
+        escape_html(line.label));
   }
   return out;
 }
@@ -257,7 +267,8 @@ std::string note_of(const Plot& plot, const Frame& frame) {
 }
 
 std::string axis_data(const Scale& scale, double from, double to) {
-  return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, scale.log ? 1 : 0, from, to);
+  return fmt::format("[{},{},{},{:.1f},{:.1f}]", scale.low, scale.high, scale.log ? 1 : 0, from,
+                     to);
 }
 
 }  // namespace
@@ -277,21 +288,22 @@ Drawing draw(const Plot& plot, LogAxes log) {
   }
   if (empty)
     lines += fmt::format(
-        "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">"
+        "<text class=\"title\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">"
         "nothing to show</text>\n",
-        (kLeft + kRight) / 2, (kTop + kBottom) / 2);
+        (frame.left + kRight) / 2, (kTop + kBottom) / 2);
   drawing.svg = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
       "data-x=\"{}\" data-y=\"{}\">\n{}",
       kWidth, kHeight, escape_html(plot.title + ": " + plot.y.title + " against " + plot.x.title),
-      axis_data(frame.x, kLeft, kRight), axis_data(frame.y, kBottom, kTop), axes_svg(plot, frame));
+      axis_data(frame.x, frame.left, kRight), axis_data(frame.y, kBottom, kTop),
+      axes_svg(plot, frame));
   // A nested <svg> clips what leaves the frame, without an id that would have to be unique.
   drawing.svg += fmt::format(
-      "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" "
-      "viewBox=\"{0} {1} {2} {3}\">\n{4}{5}</svg>\n"
+      "<svg x=\"{0:.1f}\" y=\"{1}\" width=\"{2:.1f}\" height=\"{3}\" "
+      "viewBox=\"{0:.1f} {1} {2:.1f} {3}\">\n{4}{5}</svg>\n"
       "<circle class=\"dot\" r=\"4.5\" visibility=\"hidden\"/>\n</svg>\n",
-      kLeft - kSlack, kTop - kSlack, kRight - kLeft + 2 * kSlack, kBottom - kTop + 2 * kSlack,
-      lines, references_svg(plot, frame));
+      frame.left - kSlack, kTop - kSlack, kRight - frame.left + 2 * kSlack,
+      kBottom - kTop + 2 * kSlack, lines, references_svg(plot, frame));
   return drawing;
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 std::string short_key(const Study& study) { return study.vary.substr(study.vary.find('.') + 1); }
 
-// Series down, values across.
+// Series down, values across; the name of the key stands once, in front of them.
 Table metric_table(const Study& study, const StudyResult& result, const std::string& metric) {
-  Table table{{{"series", "series", Better::neither, true}}, {}};
+  const auto head = study.vary.empty() ? "series" : short_key(study) + " =";
+  Table table{{{"series", head, Better::neither, true}}, {}};
   for (const auto& value : study.values)
-    table.columns.push_back(
-        {value, short_key(study) + " = " + plain_value(value), better_direction(metric)});
+    table.columns.push_back({value, plain_value(value), better_direction(metric)});
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     auto& row = table.rows.emplace_back();
     row.push_back({.text = study.series[i].label});
