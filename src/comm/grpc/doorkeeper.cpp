@@ -25,7 +25,7 @@ constexpr std::size_t kMostUnproven = 256;
 constexpr std::ptrdiff_t kMostUnprovenOfOne = 64;  // from one host
 constexpr auto kLook = 100ms;
 constexpr auto kBetweenReports = 1s;
-constexpr std::size_t kLinesPerReport = 10;
+constexpr std::size_t kLinesPerReport = 20;
 
 int listen_on(const std::string& address) {
   const auto colon = address.rfind(':');
@@ -136,6 +136,7 @@ void Doorkeeper::report(const std::string& text) {
 }
 
 void Doorkeeper::note(const std::string& text) {
+  if (std::ranges::find(news_, text) != news_.end()) return;
   if (news_.size() < kLinesPerReport)
     news_.push_back(text);
   else
