@@ -22,7 +22,7 @@ constexpr double kSlack = 4;    // line ends and marks may stand out of the fram
 constexpr double kFar = 20000;  // where lines that leave the frame are cut
 constexpr int kTicksX = 6, kTicksY = 6;
 constexpr double kCharacter = 6.6;  // width of one in a tick's label, about
-constexpr double kTitleEnd = 27;    // where the title of the y axis and the space beside it end
+constexpr double kTitleEnd = 31;    // where the title of the y axis and the space beside it end
 
 struct Point {
   double x, y;  // pixels
