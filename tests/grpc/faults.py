@@ -32,7 +32,7 @@ def disturbed():
     """Altered bytes, a cut and a silent link, each for a while."""
     net = Network(porter, config, 3, rounds=500)
     there, back = net.disturb(0, 1)
-    there.delay = back.delay = 0.003  # or a fast machine is done before the last of them
+    there.delay = back.delay = 0.02  # or a fast machine is done before the last of them
     net.start_all(keepalive="1s")
     ended = 0
     for _ in range(3):
@@ -48,6 +48,7 @@ def disturbed():
     there.is_hole = back.is_hole = True  # nothing comes, nothing ends: keepalive notices
     net.wait_for_line(1, "the connection from agent-0 ended", ended + 2)
     there.mend(), back.mend()
+    there.delay = back.delay = 0
     net.expect_exit(0)
     net.expect_bits_of_simulation()
     return net
