@@ -35,12 +35,12 @@ wait_for_round() { # ROUND: of agent 0
     sleep 0.05
   done
 }
-kill_some() { # TIMES: a fast machine may be done before, but not before half of them
+kill_some() { # TIMES: a fast machine may be done before, but not before a quarter of them
   local killed=0 pid
   RANDOM=7
   while [ $killed -lt "$1" ]; do
-    sleep "0.$((RANDOM % 6 + 2))"
-    kill -0 $cluster 2>/dev/null || [ $((2 * killed)) -gt "$1" ] || fail "it ended after $killed kills"
+    sleep "0.$((RANDOM % 4 + 1))"
+    kill -0 $cluster 2>/dev/null || [ $((4 * killed)) -gt "$1" ] || fail "it ended after $killed kills"
     kill -0 $cluster 2>/dev/null || break
     pid=$(pid_of $((RANDOM % 5)))
     [ -n "$pid" ] && kill -KILL "$pid" && killed=$((killed + 1))
