@@ -22,8 +22,8 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
 ///   unit      x / |x|_2 row by row; a zero row stays
 void scale_and_add_bias(DataPair& data, std::string_view scale, bool bias);
 
-/// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the factor;
-/// not the column of ones, which is last if there is one. "none": nothing.
+/// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the
+/// factor; not the column of ones, which is last if there is one. "none": nothing.
 void plant_outliers(DataPair& data, std::string_view spec, bool bias);
 
 /// |X|_2, the largest singular value, by power iteration from a fixed start.

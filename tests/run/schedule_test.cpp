@@ -59,7 +59,7 @@ TEST(Schedule, LogAllIsNeverThinnedOut) {
 TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {
   const auto few = evaluation_rounds({Schedule::Kind::log, 60}, 100, kLarge).size();
   const auto more = evaluation_rounds({Schedule::Kind::log, 60}, 1'000'000, kLarge).size();
-  EXPECT_EQ(few, 4U);  // a second is always free
+  EXPECT_EQ(few, 4U);    // a second is always free
   EXPECT_GE(more, 45U);  // of 60 on a logarithmic axis, the first few rounds coincide
   // Ten thousand rounds of the paper's logistic regression take a tenth of a second.
   EXPECT_GE(evaluation_rounds({Schedule::Kind::log, 60}, 10'000, kSmall).size(), 40U);
