@@ -45,14 +45,17 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
-  prepare_at(*desks_.take(), agent, x, round, g);
+  const auto desk = desks_.take();
+  draw_batch(agent, round, desk->batch);
+  prepare_at(*desk, agent, x, round, g);
 }
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
   const auto desk = desks_.take();
+  draw_batch(agent, round, desk->batch);
   scales_[agent] = 1;
-  if (clipped_mean_in_float(*desk, agent, x, round, g)) return;
+  if (clipped_mean_in_float(*desk, agent, x, g)) return;
   desk->x.resize(x.size());
   desk->g.resize(x.size());
   widen(x, desk->x);
@@ -64,7 +67,7 @@ void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<cons
                                    std::uint32_t round, std::span<double> g) {
   scales_[agent] = 1;
   if (options_.journal && options_.journal->recall(agent, round, g)) return;
-  scales_[agent] = clipped_mean(desk, agent, x, round, g);
+  scales_[agent] = clipped_mean(desk, agent, x, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
@@ -142,8 +145,7 @@ BatchRequest GradientEstimator::request(const Desk& desk, std::size_t agent) con
 
 // g becomes the mean up to the factor that is returned.
 double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
-                                       std::uint32_t round, std::span<double> g) {
-  draw_batch(agent, round, desk.batch);
+                                       std::span<double> g) {
   const auto batch = request(desk, agent);
   const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
   const double scale = problem_.model.gradient_sum(x, batch, g, desk.workspace) * mean;
@@ -155,10 +157,8 @@ double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<
 
 // Whether g is the mean.
 bool GradientEstimator::clipped_mean_in_float(Desk& desk, std::size_t agent,
-                                              std::span<const float> x, std::uint32_t round,
-                                              std::span<float> g) {
+                                              std::span<const float> x, std::span<float> g) {
   if (options_.secure || options_.sampler.batch() == 1) return false;
-  draw_batch(agent, round, desk.batch);
   const auto batch = request(desk, agent);
   if (!problem_.model.gradient_sum_in_float(x, batch, g, desk.workspace)) return false;
   double factor = 1.0 / static_cast<double>(options_.sampler.batch());

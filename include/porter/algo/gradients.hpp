@@ -107,10 +107,11 @@ class GradientEstimator {
   void prepare_at(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
                   std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
+  // Both with the batch that lies on the desk.
   bool clipped_mean_in_float(Desk& desk, std::size_t agent, std::span<const float> x,
-                             std::uint32_t round, std::span<float> g);
+                             std::span<float> g);
   BatchRequest request(const Desk& desk, std::size_t agent) const;
-  double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
+  double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
 
