@@ -39,7 +39,7 @@ END
 for turn in $(seq "$turns"); do
   "$porter" run c.toml --out sim >log 2>&1 || { cat log; exit 1; }
   "${mpirun[@]}" "$porter" run c.toml --set run.engine=mpi --trace trace --out mpi >log 2>&1 || { cat log; exit 1; }
-  "$porter" cluster c.toml --set algorithm.rounds=300 --insecure-test-noise --trace --out cluster >log 2>&1 || { cat log; exit 1; }
+  "$porter" cluster c.toml --set algorithm.rounds=600 --insecure-test-noise --trace --out cluster >log 2>&1 || { cat log; exit 1; }
   echo "turn $turn: simulation $(measured sim/summary.json) ms, MPI $(traced trace.0) ms," \
     "cluster $(traced cluster/agents/agent-0/trace.json) ms a round"
   [ -z "${KEEP:-}" ] || cp trace.0 "$KEEP/mpi.json"

@@ -49,13 +49,16 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
   for (std::size_t i = 0; i < agents; ++i) degrees_.push_back(setup.network.graph.degree(i));
   for (const auto agent : hosted_) incoming_to_hosted_.push_back(incoming_[agent]);
   if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim, compressor.kept(dim).value());
-  stores_gaps_ = should_store_gaps(agents, compressor.kept(dim).value_or(dim), dim);
+  const std::size_t kept = compressor.kept(dim).value_or(dim);
+  stores_gaps_ = should_store_gaps(agents, kept, dim);
+  copies_lag_ = !stores_gaps_ || 16 * kept <= dim;  // a long backlog must be smaller than the copy
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
     BasicRows<Real> gap(stores_gaps_ ? agents : 0, dim);
     auto Q = channel.start.empty() ? BasicRows<Real>(agents, dim)
                                    : repeat_row<Real>(channel.start, agents);
-    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents), {}});
+    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents),
+                      std::vector<Backlog>(exchange_ ? agents : 0)});
   }
 }
 
@@ -80,7 +83,7 @@ void BasicGossip<Real>::publish(std::size_t agent,
     } else {
       compress_difference(compressor_, S, Q, stream(line, agent), line.messages[agent]);
     }
-    apply(line, agent);  // Q <- Q + C(S - Q)
+    add_decoded(1.0, line.messages[agent], Q);  // Q <- Q + C(S - Q)
   }
   if (exchange_) send(agent);
 }
@@ -134,8 +137,9 @@ void BasicGossip<Real>::rebuild(const BasicRows<Real>& Q, const Tile& tile,
 
 template <class Real>
 void BasicGossip<Real>::append_state(std::vector<NamedRows>& state) {
+  if (exchange_) catch_up_all();
   for (std::size_t c = 0; c < lines_.size(); ++c) {
-    state.push_back({concat("Q", c), &lines_[c].Q});
+    state.push_back({.name = concat("Q", c), .rows = &lines_[c].Q, .copied = true});
     if (stores_gaps_) state.push_back({concat("gap", c), &lines_[c].gap});
   }
 }

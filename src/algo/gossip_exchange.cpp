@@ -8,15 +8,16 @@
 #include <utility>
 
 #include "porter/algo/gossip.hpp"
+#include "porter/comm/replica_digest.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
 namespace {
 
-// A digest is kept up to date at the entries that messages touch, so it does not see what happens
-// to others. In this step of each period it is computed anew: early enough that a repair is done
-// before gaps in float are built from the copies.
-constexpr std::uint32_t kPeriod = 64, kLook = 56;
+// In every eighth step all copies are up to date, and they are compared.
+constexpr std::uint32_t kLookPeriod = 8;
+bool is_look(std::uint32_t step) { return step % kLookPeriod == 0; }
+
 constexpr std::uint32_t kMostRequests = 3;
 
 // How far an incremental gap may be from its Q, relative to the sum of magnitudes, by rounding.
@@ -33,13 +34,6 @@ std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph) {
 
 template <class Real>
 void BasicGossip<Real>::start_exchange(std::uint32_t step) {
-  if (lines_[0].digests.empty() || step != step_ + 1) {  // the beginning, or a resumed run
-    for (std::uint32_t c = 0; c < lines_.size(); ++c) {
-      lines_[c].digests.clear();
-      for (std::size_t agent = 0; agent < degrees_.size(); ++agent)
-        lines_[c].digests.emplace_back(std::span<const Real>(lines_[c].Q.row(agent)), c);
-    }
-  }
   mend_gaps();
   wanted_.clear();
   for (auto& [sender, wrong] : wrong_) {
@@ -52,26 +46,12 @@ void BasicGossip<Real>::start_exchange(std::uint32_t step) {
   owed_ = std::exchange(owed_next_, {});
 }
 
-template <class Real>
-void BasicGossip<Real>::apply(Line& line, std::size_t sender) {
-  const auto Q = line.Q.row(sender);
-  const auto& message = line.messages[sender];
-  if (!exchange_) return add_decoded(1.0, message, Q);
-  auto& digest = line.digests[sender];
-  const auto& decoded = message.decoded;
-  digest.remove(decoded.indices, Q);
-  add_decoded(1.0, message, Q);
-  if (decoded.dense || rebuild_ || step_ % kPeriod == kLook)
-    digest.recompute(Q);
-  else
-    digest.add(decoded.indices, Q);
-}
-
 // Of all vectors of a message.
 template <class Real>
 std::uint64_t BasicGossip<Real>::digest(std::size_t agent) const {
   std::uint64_t sum = 0;
-  for (const auto& line : lines_) sum += line.digests[agent].value();
+  for (std::uint32_t c = 0; c < lines_.size(); ++c)
+    sum += replica_digest(lines_[c].Q.row(agent), c);
   return sum;
 }
 
@@ -87,12 +67,11 @@ void BasicGossip<Real>::send(std::size_t agent) {
   if (owed_.contains(static_cast<std::uint32_t>(agent))) {
     for (auto& line : lines_) {
       const auto Q = line.Q.row(agent);
-      line.digests[agent].recompute(Q);  // what is sent is the truth from now on
       dense.emplace_back(wide.emplace_back(Q.begin(), Q.end()));
     }
     message.dense = dense;
   }
-  message.digest = digest(agent);
+  if (is_look(step_) || !dense.empty()) message.digest = digest(agent);
   exchange_->post(step_, static_cast<std::uint32_t>(agent), message);
 }
 
@@ -110,6 +89,12 @@ void BasicGossip<Real>::take(const Exchange::Incoming& message) {
   const auto sender = message.sender;
   for (std::size_t c = 0; c < lines_.size(); ++c) {
     auto& line = lines_[c];
+    auto& backlog = line.backlogs[sender];
+    if (backlog.size > 0) {
+      backlog.older.resize(std::max(backlog.older.size(), backlog.size));
+      std::swap(backlog.older[backlog.size - 1], line.messages[sender]);
+    }
+    ++backlog.size;
     auto& decoded = line.messages[sender].decoded;
     if (sweep_) {
       decoded.indices.assign(positions_.begin(), positions_.end());
@@ -117,11 +102,46 @@ void BasicGossip<Real>::take(const Exchange::Incoming& message) {
     } else {
       compressor_.decode(message.vectors[c], line.Q.dim(), stream(line, sender), decoded);
     }
-    apply(line, sender);
+    if (!copies_lag_ || is_look(step_) || rebuild_) {
+      catch_up(line, sender, 0, line.Q.dim());
+      backlog.size = 0;
+    }
   }
   for (const auto agent : message.wanted)
     if (std::ranges::binary_search(hosted_, agent)) owed_next_.insert(agent);
   judge(message);
+}
+
+// Q <- Q + C(S - Q) for some tiles, message by message, so the copy has the bits of its original.
+template <class Real>
+void BasicGossip<Real>::catch_up(Line& line, std::size_t sender, std::size_t first,
+                                 std::size_t size) {
+  const auto& [waiting, older] = line.backlogs[sender];
+  if (waiting == 0) return;
+  for (const std::size_t end = first + size; first < end; first += kTileSize) {
+    const auto tile = line.Q.row(sender).subspan(first, std::min(kTileSize, end - first));
+    prefetch(tile);
+    for (std::size_t i = 0; i + 1 < waiting; ++i) add_decoded(1.0, older[i], first, tile);
+    add_decoded(1.0, line.messages[sender], first, tile);
+  }
+}
+
+template <class Real>
+void BasicGossip<Real>::catch_up(std::size_t first, std::size_t size) {
+  for (auto& line : lines_)
+    for (const auto sender : exchange_->sources()) catch_up(line, sender, first, size);
+}
+
+template <class Real>
+void BasicGossip<Real>::caught_up() {
+  for (auto& line : lines_)
+    for (const auto sender : exchange_->sources()) line.backlogs[sender].size = 0;
+}
+
+template <class Real>
+void BasicGossip<Real>::catch_up_all() {
+  catch_up(0, lines_.front().Q.dim());
+  caught_up();
 }
 
 template <class Real>
@@ -129,7 +149,8 @@ void BasicGossip<Real>::judge(const Exchange::Incoming& message) {
   const auto sender = message.sender;
   if (!message.dense.empty() && wrong_.contains(sender)) {
     repair(message);
-  } else if (digest(sender) != message.digest && wrong_.try_emplace(sender).second) {
+  } else if (is_look(step_) && digest(sender) != message.digest &&
+             wrong_.try_emplace(sender).second) {
     exchange_->report(concat("step ", step_, ": the copy of agent ", sender,
                              "'s surrogate differs from its own; asking for it"));
   }
@@ -144,7 +165,7 @@ void BasicGossip<Real>::repair(const Exchange::Incoming& message) {
     for (auto& q : Q) q = static_cast<Real>(in.get<double>());
     require(std::ranges::all_of(Q, [](Real q) { return std::isfinite(q); }), ErrorKind::protocol,
             "agent ", sender, " sent a surrogate that is not finite");
-    lines_[c].digests[sender].recompute(std::span<const Real>(Q));
+    lines_[c].backlogs[sender].size = 0;  // it has them all
   }
   require(digest(sender) == message.digest, ErrorKind::protocol, "agent ", sender,
           " sent a surrogate that does not have the digest it claims");
@@ -161,6 +182,7 @@ template <class Real>
 void BasicGossip<Real>::mend_gaps() {
   const auto repaired = std::exchange(repaired_, {});
   if (repaired.empty() || !stores_gaps_) return;
+  catch_up_all();
   std::size_t mended = 0;
   for (const auto agent : hosted_) {
     const auto hears = [&](const MixingWeight& w) { return repaired.contains(w.node); };
@@ -185,11 +207,15 @@ void BasicGossip<Real>::mend_gaps() {
 
 template void BasicGossip<double>::start_exchange(std::uint32_t);
 template void BasicGossip<float>::start_exchange(std::uint32_t);
-template void BasicGossip<double>::apply(Line&, std::size_t);
-template void BasicGossip<float>::apply(Line&, std::size_t);
 template void BasicGossip<double>::send(std::size_t);
 template void BasicGossip<float>::send(std::size_t);
 template void BasicGossip<double>::receive();
 template void BasicGossip<float>::receive();
+template void BasicGossip<double>::catch_up(std::size_t, std::size_t);
+template void BasicGossip<float>::catch_up(std::size_t, std::size_t);
+template void BasicGossip<double>::caught_up();
+template void BasicGossip<float>::caught_up();
+template void BasicGossip<double>::catch_up_all();
+template void BasicGossip<float>::catch_up_all();
 
 }  // namespace porter

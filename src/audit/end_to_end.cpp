@@ -50,7 +50,7 @@ class Eavesdropper {
 };
 
 const Rows& published_trackers(Algorithm& algorithm) {
-  for (const auto& [name, rows] : algorithm.state())
+  for (const auto& [name, rows, copied] : algorithm.state())
     if (name == "Q0") return *std::get<Rows*>(rows);  // the audit trains in double
   fail(ErrorKind::usage, "the end-to-end audit reads the messages of porter-dp only");
 }

@@ -13,7 +13,7 @@ namespace porter {
 namespace {
 
 constexpr std::chrono::milliseconds kLastWait{20'000};
-constexpr std::uint32_t kCheckpointPeriod = 100;  // where the config names none
+constexpr std::uint32_t kCheckpointPeriod = 200;  // where the config names none
 
 // An agent has its own rows and nobody else's.
 RunData own_data(const AgentOptions& options) {

@@ -89,10 +89,9 @@ std::optional<AgentCheckpoint> AgentFolder::load_checkpoint() const {
   return checkpoint;
 }
 
-void AgentFolder::save_checkpoint(const AgentCheckpoint& checkpoint) const {
-  auto arrays = checkpoint.snapshot;
-  arrays["sent"] = pack(checkpoint.sent);
-  save_npz(checkpoint_file(), arrays);
+void AgentFolder::save_checkpoint(AgentCheckpoint checkpoint) const {
+  checkpoint.snapshot["sent"] = pack(checkpoint.sent);
+  save_npz(checkpoint_file(), checkpoint.snapshot);
 }
 
 void AgentFolder::write_results(Experiment& experiment) const {

@@ -36,7 +36,7 @@ class AgentFolder {
 
   std::optional<AgentCheckpoint> load_checkpoint() const;
   /// On disk when this returns.
-  void save_checkpoint(const AgentCheckpoint& checkpoint) const;
+  void save_checkpoint(AgentCheckpoint checkpoint) const;
   /// model.npz, whose x_mean and only row of X are the agent's own x; privacy.json.
   void write_results(Experiment& experiment) const;
 

@@ -22,6 +22,15 @@ AgentCheckpoint final_checkpoint(const Config& config, const fs::path& folder) {
   return std::move(*checkpoint);
 }
 
+// Where an agent's own row is: alone, or among those of its neighbours.
+std::size_t own_row(const Npz& part, const NpyArray& rows, std::size_t agent,
+                    const std::string& source) {
+  if (rows.shape.at(0) == 1) return 0;
+  const auto& kept = member(part, "agents", source).values;
+  return static_cast<std::size_t>(std::ranges::find(kept, static_cast<double>(agent)) -
+                                  kept.begin());
+}
+
 // Each agent's own row of each matrix; counts are summed up or the largest.
 Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
   Npz whole = parts[0];
@@ -32,12 +41,11 @@ Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
     const auto dim = array.shape.at(1);
     array = {{parts.size(), dim}, {}};
     for (std::size_t agent = 0; agent < parts.size(); ++agent) {
-      const auto& rows = member(parts[agent], name, folders[agent].string());
-      const auto& kept = member(parts[agent], "agents", folders[agent].string()).values;
-      const auto at = static_cast<std::size_t>(std::ranges::find(kept, static_cast<double>(agent)) -
-                                               kept.begin());
-      require(rows.values.size() >= (at + 1) * dim, ErrorKind::io, folders[agent].string(), ": ",
-              name, " has no row of agent ", agent);
+      const auto source = folders[agent].string();
+      const auto& rows = member(parts[agent], name, source);
+      const auto at = own_row(parts[agent], rows, agent, source);
+      require(rows.values.size() >= (at + 1) * dim, ErrorKind::io, source, ": ", name,
+              " has no row of agent ", agent);
       const auto row = rows.values.begin() + static_cast<std::ptrdiff_t>(at * dim);
       array.values.insert(array.values.end(), row, row + static_cast<std::ptrdiff_t>(dim));
     }

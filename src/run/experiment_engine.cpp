@@ -94,7 +94,7 @@ std::vector<std::uint32_t> Experiment::hosted() const {
 void Experiment::gather() {
   if (!meets()) return;
   auto& session = *engine_->session;
-  for (const auto& [name, matrix] : algorithm_->state())
+  for (const auto& [name, matrix, copied] : algorithm_->state())
     std::visit([&](auto* rows) { gather_into(session, *hosting_, *rows); }, matrix);
   const auto own = algorithm_->traffic();
   gathered_traffic_ = {};
@@ -119,11 +119,11 @@ void Experiment::share(MetricsRow& row) {
 }
 
 // Whose rows a snapshot holds: nothing for everybody's, where they are here. Otherwise those of the
-// hosted agents, and of those whose surrogates are copied here.
-std::optional<std::vector<std::uint32_t>> Experiment::kept_agents() const {
+// hosted agents, and of a copied matrix those of the neighbours, too.
+std::optional<std::vector<std::uint32_t>> Experiment::kept_agents(bool copied) const {
   if (!engine_ || meets()) return std::nullopt;
   auto agents = hosted();
-  agents.insert(agents.end(), exchange_->sources().begin(), exchange_->sources().end());
+  if (copied) agents.insert(agents.end(), exchange_->sources().begin(), exchange_->sources().end());
   std::ranges::sort(agents);
   return agents;
 }

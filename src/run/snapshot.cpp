@@ -73,10 +73,12 @@ std::optional<MetricsRow> unpack_row(const NpyArray& array) {
 Npz Experiment::snapshot() {
   gather();
   Npz arrays;
-  const auto agents = kept_agents();
-  if (agents) arrays["agents"] = pack(std::vector<double>(agents->begin(), agents->end()));
-  for (const auto& [name, matrix] : algorithm_->state())
+  if (const auto agents = kept_agents(true))
+    arrays["agents"] = pack(std::vector<double>(agents->begin(), agents->end()));
+  for (const auto& [name, matrix, copied] : algorithm_->state()) {
+    const auto agents = kept_agents(copied);
     std::visit([&](const auto* rows) { arrays["state_" + name] = pack(*rows, agents); }, matrix);
+  }
   const auto traffic = this->traffic();
   arrays["counters"] = pack(
       std::vector<double>{static_cast<double>(round_), training_seconds_, evaluation_seconds_,
@@ -94,8 +96,8 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
           config_.algorithm.rounds);
-  const auto agents = kept_agents();
-  for (const auto& [name, matrix] : algorithm_->state()) {
+  for (const auto& [name, matrix, copied] : algorithm_->state()) {
+    const auto agents = kept_agents(copied);
     const auto& array = member(snapshot, "state_" + name, source);
     std::visit([&](auto* rows) { unpack(array, "state_" + name, source, agents, *rows); }, matrix);
   }

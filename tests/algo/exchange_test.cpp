@@ -24,7 +24,7 @@ struct Outcome {
 using Meddle = std::function<void(std::uint32_t, std::uint32_t, ToyNetwork::Parts&)>;
 
 Rows state_or_none(ToyNetwork::Parts& parts, const std::string& name) {
-  for (const auto& [key, matrix] : parts.algorithm->state())
+  for (const auto& [key, matrix, copied] : parts.algorithm->state())
     if (key == name) return parts.state(name);
   return {};
 }
@@ -164,7 +164,7 @@ TEST(Exchange, AFlippedBitInACopyIsFoundRepairedAndLeavesNoTrace) {
     const auto outcome = run_in_processes(
         toy, 200, 5, [&](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
           if (process != 1 || round != 40) return;
-          for (const auto& [name, matrix] : parts.algorithm->state())
+          for (const auto& [name, matrix, copied] : parts.algorithm->state())
             if (name == "Q1") std::visit(flip, matrix);
         });
     const auto simulated = simulate(toy, 200);
@@ -193,7 +193,7 @@ TEST(Exchange, ACopyThatIsSummedFromIsRepairedToo) {
   const auto outcome = run_in_processes(
       toy, 200, 5, [&](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
         if (process != 1 || round != 40) return;
-        for (const auto& [name, matrix] : parts.algorithm->state())
+        for (const auto& [name, matrix, copied] : parts.algorithm->state())
           if (name == "Q1")
             for (std::size_t sender = 0; sender < 5; ++sender)
               if (sender != 1) std::get<Rows*>(matrix)->row(sender)[17] += 1e-12;
@@ -214,7 +214,7 @@ TEST(Exchange, LostSumsAreMendedFromTheRepairedCopies) {
   const auto outcome = run_in_processes(
       toy, 100, 2, [&](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
         if (process != 0 || round != 90) return;
-        for (const auto& [name, matrix] : parts.algorithm->state())
+        for (const auto& [name, matrix, copied] : parts.algorithm->state())
           if (name == "Q1" || name == "gap1")
             for (std::uint32_t agent = name == "Q1" ? 2 : 0; agent < (name == "Q1" ? 5 : 2);
                  ++agent)

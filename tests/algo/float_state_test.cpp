@@ -71,7 +71,7 @@ TEST(FloatState, Takes20BytesPerAgentAndCoordinateAnd28WithStoredGaps) {
         ToyNetwork{.compressor = compressor, .features = 40, .precision = Precision::narrow}
             .build();
     std::size_t bytes = 0;
-    for (const auto& [name, matrix] : toy->algorithm->state())
+    for (const auto& [name, matrix, copied] : toy->algorithm->state())
       std::visit([&](const auto* rows) { bytes += rows->agents() * rows->row(0).size_bytes(); },
                  matrix);
     const auto& X = toy->algorithm->iterates();

@@ -95,7 +95,7 @@ TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
   network.eta = 1e-300;
   network.gossip = 4;  // 7 coordinates, 2 at a time
   const auto toy = network.build();
-  for (const auto& [name, rows] : toy->algorithm->state())
+  for (const auto& [name, rows, copied] : toy->algorithm->state())
     if (name == "X")
       for (std::uint32_t i = 0; i < toy->algorithm->iterates().agents(); ++i)
         RngStream(1, Draw::test, i, 0).fill_normal(std::get<Rows*>(rows)->row(i));

@@ -86,7 +86,7 @@ TEST(Frame, HasTheLayoutOfTheDocument) {
   ASSERT_EQ(bytes.size(), kFrameHeaderBytes + 4 + 2 + 4);
   const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), 4), "PRT1");
-  EXPECT_EQ(at(4), 1);      // version
+  EXPECT_EQ(at(4), 2);      // version
   EXPECT_EQ(at(6), 0);      // kind
   EXPECT_EQ(at(7), 2);      // vectors
   EXPECT_EQ(at(8), 0x11);   // run id
@@ -143,7 +143,7 @@ TEST(Frame, NamesThePeerAndWhatIsWrong) {
             "frame from agent 7: a payload of at most 2604 bytes expected, 4294967295 announced");
   bytes = good;
   forge(bytes, 4, 9);  // version 9, kind 0, no vectors
-  EXPECT_EQ(refusal(bytes), "frame from agent 7: protocol version 1 expected, 9 found");
+  EXPECT_EQ(refusal(bytes), "frame from agent 7: protocol version 2 expected, 9 found");
   bytes = good;
   bytes[0] = std::byte{'G'};
   EXPECT_NE(refusal(bytes).find("does not begin with \"PRT1\""), std::string::npos);

@@ -82,7 +82,7 @@ struct ToyNetwork {
     }
 
     Rows state(const std::string& name) {
-      for (const auto& [key, matrix] : algorithm->state())
+      for (const auto& [key, matrix, copied] : algorithm->state())
         if (key == name) return std::visit([](auto* rows) { return widened(*rows); }, matrix);
       throw std::logic_error("no state " + name);
     }

@@ -12,7 +12,6 @@
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
 #include "porter/comm/exchange.hpp"
-#include "porter/comm/replica_digest.hpp"
 #include "porter/core/lender.hpp"
 
 namespace porter {
@@ -41,8 +40,10 @@ namespace porter {
 ///
 /// With an exchange only hosted agents publish. Their messages leave when they are published, and
 /// collect waits for those of agents in other processes, which move copies of the senders' Q here.
-/// Each message carries a digest of the sender's Q; a copy that disagrees is reported and asked for
-/// anew, and repaired two steps later. In every 64 steps copies are also looked at as a whole.
+/// Ten processes' copies are in no cache, so every way through them counts: they take a message
+/// when the gaps are summed up, tile by tile, and where gaps are stored and nothing reads the
+/// copies they take eight messages at once. In every eighth step messages carry a digest of the
+/// sender's Q; a copy that disagrees is reported and asked for anew, and repaired two steps later.
 template <class Real>
 class BasicGossip {
  public:
@@ -67,11 +68,16 @@ class BasicGossip {
   void append_state(std::vector<NamedRows>& state);
 
  private:
+  // Messages of an agent elsewhere that the copy of its Q has not taken yet.
+  struct Backlog {
+    std::size_t size = 0;        // with the latest, which is where all senders' latest are
+    std::vector<Message> older;  // the first size - 1 of them; places are kept
+  };
   struct Line {
     Draw use;
-    BasicRows<Real> Q, gap;              // no gap where they are not stored
-    std::vector<Message> messages;       // per sender, as every receiver decodes it
-    std::vector<ReplicaDigest> digests;  // of each Q; none without an exchange
+    BasicRows<Real> Q, gap;         // no gap where they are not stored
+    std::vector<Message> messages;  // per sender: the latest, as every receiver decodes it
+    std::vector<Backlog> backlogs;  // per sender
   };
   // A copy of Q that differs from its sender's.
   struct Wrong {
@@ -90,10 +96,13 @@ class BasicGossip {
 
   // What is about other processes: gossip_exchange.cpp.
   void start_exchange(std::uint32_t step);
-  void apply(Line& line, std::size_t sender);
   void send(std::size_t agent);
   void receive();
   void take(const Exchange::Incoming& message);
+  void catch_up(std::size_t first, std::size_t size);
+  void caught_up();
+  void catch_up(Line& line, std::size_t sender, std::size_t first, std::size_t size);
+  void catch_up_all();
   void judge(const Exchange::Incoming& message);
   void repair(const Exchange::Incoming& message);
   void mend_gaps();
@@ -109,6 +118,7 @@ class BasicGossip {
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;
   bool stores_gaps_ = true;
+  bool copies_lag_ = false;  // they need not be up to date when the messages are in
   std::vector<std::uint32_t> hosted_;
   std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
   Exchange* exchange_;
@@ -134,10 +144,11 @@ void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
     });
     return;
   }
-  constexpr std::size_t kStretch = 1024;
-  pool.parallel_for((dim + kStretch - 1) / kStretch, [&](std::size_t piece) {
-    const std::size_t first = piece * kStretch, size = std::min(kStretch, dim - first);
+  const std::size_t stretch = exchange_ ? kTileSize : kTileSize / 2;
+  pool.parallel_for((dim + stretch - 1) / stretch, [&](std::size_t piece) {
+    const std::size_t first = piece * stretch, size = std::min(stretch, dim - first);
     const auto gaps = gaps_.take();
+    if (exchange_) catch_up(first, size);
     sum_gaps(first, size, *gaps);
     for (std::size_t i = 0; i < agents; ++i)
       work(Tile{hosted_[i], first, size}, [&](std::size_t channel) {
@@ -145,6 +156,7 @@ void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
         return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size), size);
       });
   });
+  if (exchange_) caught_up();
 }
 using Gossip = BasicGossip<double>;
 

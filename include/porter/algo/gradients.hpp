@@ -28,6 +28,8 @@ enum class ClipTarget {
 struct NamedRows {
   std::string name;
   std::variant<Rows*, BasicRows<float>*> rows;
+  bool copied =
+      false;  ///< neighbours hold copies of its rows, and a process those of its neighbours
 };
 
 /// Remembers what was released. A round that is done again after a restart must release the same

@@ -53,7 +53,7 @@ class Exchange {
 
   struct Outgoing {
     std::span<const std::span<const std::byte>> vectors = {};  ///< of the update
-    std::uint64_t digest = 0;                ///< of the sender's Q with this update in it
+    std::uint64_t digest = 0;                ///< of the sender's Q with this update in it, or 0
     std::vector<std::uint32_t> wanted = {};  ///< agents whose Q is asked for
     /// All of Q, a vector each as doubles; empty: nobody asked.
     std::span<const std::span<const double>> dense = {};

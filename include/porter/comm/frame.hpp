@@ -17,7 +17,7 @@ namespace porter {
 /// What one agent sends to a neighbour: a fixed header and the vectors of a round. The layout,
 /// byte by byte, is in docs/wire_format.md.
 
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 56;
 
 /// The same for all agents of a run and for no other run.
@@ -36,7 +36,7 @@ struct FrameHeader {
   std::uint32_t sender = 0;
   std::uint32_t round = 0;
   std::uint32_t encoding = 0;  ///< encoding_id of the compressor
-  std::uint64_t digest = 0;    ///< of the sender's Q once this frame is applied (ReplicaDigest)
+  std::uint64_t digest = 0;    ///< of the sender's Q once this frame is applied, or 0: not said
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
 };
 

@@ -115,7 +115,7 @@ class Experiment {
   void gather();
   bool knows(std::uint32_t agent) const;  // its rows, after a gather
   void share(MetricsRow& row);
-  std::optional<std::vector<std::uint32_t>> kept_agents() const;
+  std::optional<std::vector<std::uint32_t>> kept_agents(bool copied) const;
   std::vector<double> starting_point() const;
   double utility_sum(double grad_norm_sq) const;
 
