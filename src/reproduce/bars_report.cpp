@@ -147,13 +147,19 @@ Table stored_table(const Study& study, const StudyResult& result) {
   return table;
 }
 
-// The best mean of the first metric.
+// The first metric: of the first series, for every value, and the best of all.
 std::string headline(const Study& study, const StudyResult& result) {
   const auto& metric = study.metrics.front();
   const auto better = better_direction(metric);
+  std::string first, values;
   std::optional<std::size_t> best;
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     const auto spread = last_spread(result, s, metric);
+    if (study.settings[s].series == 0) {
+      first +=
+          concat(first.empty() ? "" : ", ", spread ? fmt::format("{:.4g}", spread->mean) : "-");
+      values += concat(values.empty() ? "" : ", ", study.values[study.settings[s].value]);
+    }
     if (!spread) continue;
     const bool wins = !best || (better == Better::higher
                                     ? spread->mean > last_spread(result, *best, metric)->mean
@@ -161,8 +167,10 @@ std::string headline(const Study& study, const StudyResult& result) {
     if (wins) best = s;
   }
   if (!best) return "no setting has " + figure_title(metric);
-  return concat("best ", figure_title(metric), ": ", last_spread(result, *best, metric)->text(),
-                " (", study.setting_name(study.settings[*best]), ")");
+  const auto at = study.values.size() == 1 ? "" : concat(" at ", study.vary, " = ", values);
+  return concat(figure_title(metric), ": ", first, " (", study.series.front().label, ")", at,
+                "; best ", last_spread(result, *best, metric)->text(), " (",
+                study.setting_name(study.settings[*best]), ")");
 }
 
 }  // namespace
