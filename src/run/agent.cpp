@@ -131,6 +131,10 @@ class AgentRun {
     }
     ledgers_.open(folder_.path(), *experiment_, started, experiment_->releases());
     require_known_releases();
+    const auto rounds = options_.config.algorithm.rounds;
+    const auto allowed = experiment_->privacy().most_releases();
+    require(started || allowed >= rounds, ErrorKind::privacy, "the privacy budget allows ", allowed,
+            " of the ", rounds, " rounds; take fewer rounds, more noise or a larger epsilon");
   }
 
   // Rounds that were released after the checkpoint are done again from the journal. One more may

@@ -9,7 +9,7 @@
 #   own       agents with data files of their own have the rows of a simulation with all of them
 #   metrics   an agent shows its metrics, and drops a client that says nothing
 #   full      an agent's disk is full: all stop with the reason
-#   refused   an agent of another config, and seeded noise without the word for it
+#   refused   an agent of another config, seeded noise without the word for it, a budget that is too small
 set -eu
 case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
@@ -169,6 +169,9 @@ full)
 refused)
   "$porter" cluster c.toml --set privacy.noise=simulated --out run >log 2>&1 && exit 1
   grep -q "insecure-test-noise" log
+  "$porter" cluster c.toml --set privacy.sigma=0.01 --set privacy.calibration=sigma --out run >log 2>&1 && exit 1
+  grep -q "budget allows 0 of the 60 rounds" log || fail "a budget that is too small is not named"
+  rm -rf run
   start_cluster --set algorithm.rounds=100000 --insecure-test-noise
   wait_for_round 1
   sed 's/^step = .*/step = 0.2/' run/agents/agent-1/node.toml >run/agents/agent-1/other.toml
