@@ -26,7 +26,7 @@ if(porter_has_grpc)
     DEPENDS ${folder}/link.proto)
   add_library(porter_grpc STATIC ${folder}/doorkeeper.cpp ${folder}/grpc_transport.cpp ${sources})
   target_include_directories(porter_grpc SYSTEM PRIVATE ${generated})
-  target_link_libraries(porter_grpc PRIVATE gRPC::grpc++ protobuf::libprotobuf)
+  target_link_libraries(porter_grpc PRIVATE gRPC::grpc++ protobuf::libprotobuf absl::synchronization)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w")  # not ours
 else()
   add_library(porter_grpc STATIC ${CMAKE_CURRENT_SOURCE_DIR}/src/comm/grpc/absent.cpp)

@@ -17,7 +17,7 @@ Table metric_table(const Study& study, const StudyResult& result, const std::str
   const auto head = study.vary.empty() ? "series" : short_key(study) + " =";
   Table table{{{"series", head, Better::neither, true}}, {}};
   for (const auto& value : study.values)
-    table.columns.push_back({value, plain_value(value), better_direction(metric)});
+    table.columns.push_back({plain_value(value), plain_value(value), better_direction(metric)});
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     auto& row = table.rows.emplace_back();
     row.push_back({.text = study.series[i].label});
@@ -158,7 +158,8 @@ std::string headline(const Study& study, const StudyResult& result) {
     if (study.settings[s].series == 0) {
       first +=
           concat(first.empty() ? "" : ", ", spread ? fmt::format("{:.4g}", spread->mean) : "-");
-      values += concat(values.empty() ? "" : ", ", study.values[study.settings[s].value]);
+      values +=
+          concat(values.empty() ? "" : ", ", plain_value(study.values[study.settings[s].value]));
     }
     if (!spread) continue;
     const bool wins = !best || (better == Better::higher

@@ -3,6 +3,7 @@
 
 #include "porter/core/error.hpp"
 #include "porter/reproduce/line_fit.hpp"
+#include "porter/run/sweep_values.hpp"
 #include "study_figure.hpp"
 #include "study_parts.hpp"
 
@@ -97,7 +98,7 @@ Table values_table(const Study& study, const StudyResult& result) {
       return spread ? TableCell{.text = spread->text(), .value = spread->mean} : TableCell{};
     };
     table.rows.push_back({{.text = study.series[setting.series].label},
-                          {.text = study.values[setting.value]},
+                          {.text = plain_value(study.values[setting.value])},
                           cell(xs),
                           cell(ys),
                           {.text = concat(runs.size(), " of ", result.seeds)}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doorkeeper.hpp"
 
+#include <absl/synchronization/mutex.h>
 #include <arpa/inet.h>
 #include <grpc/support/log.h>
 #include <netdb.h>
@@ -95,7 +96,10 @@ void keep_tls_failure(gpr_log_func_args* args) {
 
 }  // namespace
 
-void silence_grpc() { gpr_set_log_function(keep_tls_failure); }
+void prepare_grpc() {
+  gpr_set_log_function(keep_tls_failure);
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
 
 Doorkeeper::Doorkeeper(Options options)
     : options_(std::move(options)), socket_(listen_on(options_.listen)) {}

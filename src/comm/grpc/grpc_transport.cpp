@@ -407,7 +407,7 @@ std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
           options.identity.name);
   require(options.max_message <= (std::size_t{1} << 31) - 1 - kEnvelope, ErrorKind::usage,
           "gRPC moves messages of less than 2 GiB; ", options.max_message, " bytes are asked for");
-  silence_grpc();
+  prepare_grpc();
   return std::make_unique<GrpcTransport>(hosting, std::move(options));
 }
 
