@@ -36,9 +36,9 @@ class Deepsqueeze final : public Algorithm {
         eta_(setup.eta),
         gamma_(setup.gamma),
         gradients_(setup.problem, setup.gradients, setup.pool),
-        X_(repeat_row(setup.start, setup.problem.agents)),
+        X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
         V_(X_.agents(), X_.dim()),
-        E_(V_),
+        E_(X_.agents(), X_.dim()),
         zero_(X_.dim(), 0.0),
         messages_(X_.agents()) {}
 

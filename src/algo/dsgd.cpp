@@ -23,7 +23,7 @@ class Dsgd final : public Algorithm {
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
-        X_(repeat_row(setup.start, setup.problem.agents)),
+        X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {

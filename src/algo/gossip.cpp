@@ -52,11 +52,14 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
   const std::size_t kept = compressor.kept(dim).value_or(dim);
   stores_gaps_ = should_store_gaps(agents, kept, dim);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim;  // a long backlog must be smaller than the copy
+  auto known = hosted_;                             // whose Q are here
+  if (exchange_)
+    known.insert(known.end(), exchange_->sources().begin(), exchange_->sources().end());
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
     BasicRows<Real> gap(stores_gaps_ ? agents : 0, dim);
     auto Q = channel.start.empty() ? BasicRows<Real>(agents, dim)
-                                   : repeat_row<Real>(channel.start, agents);
+                                   : repeat_row<Real>(channel.start, agents, known);
     lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents),
                       std::vector<Backlog>(exchange_ ? agents : 0)});
   }

@@ -68,9 +68,9 @@ class Porter final : public Algorithm {
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, setup.compressor, {{Draw::compress_v, {}}, {Draw::compress_x, setup.start}}),
-        X_(repeat_row<Real>(setup.start, setup.problem.agents)),
+        X_(repeat_row<Real>(setup.start, setup.problem.agents, hosted_)),
         V_(X_.agents(), X_.dim()),
-        U_(V_) {}
+        U_(X_.agents(), X_.dim()) {}
 
   // The numbers are the lines of Algorithm 1. Both messages depend on the previous round only, so
   // they are one message, and it can travel while the gradient is computed. Once V is published it

@@ -43,7 +43,7 @@ class PorterSweep final : public Algorithm {
         gradients_(setup.problem, setup.gradients, setup.pool),
         mask_(setup.gradients.seed, setup.start.size(),
               setup.compressor.kept(setup.start.size()).value()),
-        X_(repeat_row(setup.start, setup.problem.agents)),
+        X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
         U_(X_.agents(), X_.dim()),
         M_(U_),
         sent_(X_.agents()) {}

@@ -12,11 +12,11 @@
 
 namespace porter {
 
-/// Memory for large arrays: starts at a cache line, and where it is large at a huge page, which the
-/// system is asked for (a round walks through all of it, and small pages cost more than the
-/// values).
+/// Zeros for large arrays: they start at a cache line, and where they are many at a huge page,
+/// which the system is asked for (a round walks through all of it, and small pages cost more than
+/// the values). Pages that nobody writes to take no memory.
 void* allocate_pages(std::size_t bytes);
-void free_pages(void* memory);
+void free_pages(void* memory, std::size_t bytes);
 
 template <class T>
 struct PageAllocator {
@@ -25,7 +25,10 @@ struct PageAllocator {
   template <class Other>
   PageAllocator(const PageAllocator<Other>&) {}
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_pages(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t) { free_pages(p); }
+  void deallocate(T* p, std::size_t n) { free_pages(p, n * sizeof(T)); }
+  /// They are zeros already.
+  void construct(T*) {}
+  void construct(T* p, const T& value) { *p = value; }
   friend bool operator==(PageAllocator, PageAllocator) { return true; }
 };
 
@@ -38,7 +41,8 @@ constexpr std::size_t whole_lines(std::size_t size) {
   return (size + kPerLine - 1) / kPerLine * kPerLine;
 }
 
-/// A matrix with one row per agent; starts at zero. Real is double or float. Every row starts at a
+/// A matrix with one row per agent; starts at zero, and rows that nobody writes to take no memory
+/// (a process computes some agents only). Real is double or float. Every row starts at a
 /// cache line, and rows are an odd number of lines apart: the same coordinates of all rows then do
 /// not fight for the same places of a cache. Only short rows of many agents lie one right after the
 /// other, because there the gaps are a tenth of the memory. One may read, not write, up to the end
@@ -51,7 +55,7 @@ class BasicRows {
       : agents_(agents),
         dim_(dim),
         stride_(stride_of(agents, dim)),
-        values_(agents == 0 ? 0 : agents * stride_ + kPerLine - 1, Real{0}) {}
+        values_(agents == 0 ? 0 : agents * stride_ + kPerLine - 1) {}
 
   std::size_t agents() const { return agents_; }
   std::size_t dim() const { return dim_; }
@@ -140,6 +144,10 @@ void for_each_agent(ThreadPool& pool, std::span<const std::uint32_t> agents, con
 /// Every row a copy of `x`, rounded to Real.
 template <class Real = double>
 BasicRows<Real> repeat_row(std::span<const double> x, std::size_t agents);
+/// The rows of the given agents only; those of others stay zero.
+template <class Real = double>
+BasicRows<Real> repeat_row(std::span<const double> x, std::size_t agents,
+                           std::span<const std::uint32_t> which);
 
 /// The mean of the rows, summed in double in ascending order of agent.
 template <class Real>
