@@ -45,7 +45,7 @@ class PorterSweep final : public Algorithm {
               setup.compressor.kept(setup.start.size()).value()),
         X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
         U_(X_.agents(), X_.dim()),
-        M_(U_),
+        M_(X_.agents(), X_.dim()),
         sent_(X_.agents()) {}
 
   void step(std::uint32_t round) override {

@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include <algorithm>
+#include <vector>
+
 namespace porter {
 namespace {
 
@@ -35,6 +42,31 @@ TEST(Rows, OfManyAgentsAreNotPaddedWhereTheyAreShort) {
   EXPECT_EQ(Rows(10, 124).stride(), 136U);
   EXPECT_EQ(Rows(1000, 50'890).stride(), 50'904U);
 }
+
+TEST(Rows, OfTheGivenAgentsAreFilled) {
+  const std::vector<double> x = {1, 2, 3};
+  const auto rows = repeat_row(x, 4, std::vector<std::uint32_t>{1, 3});
+  for (const std::size_t i : {0, 2}) EXPECT_EQ(rows.row(i)[2], 0);
+  for (const std::size_t i : {1, 3}) EXPECT_EQ(rows.row(i)[2], 3);
+  EXPECT_EQ(repeat_row(x, 4).row(0)[2], 3);
+}
+
+#if defined(__linux__)
+// A process holds 40 MB of rows and writes to one of them, 400 kB.
+TEST(Rows, ThatNobodyWritesToTakeNoMemory) {
+  Rows rows(100, 50'000);
+  for (double& value : rows.row(50)) value = 1;
+  constexpr std::size_t kPage = 4096;
+  const std::size_t bytes = 100 * rows.stride() * sizeof(double) / kPage * kPage;
+  std::vector<unsigned char> present(bytes / kPage);
+  ASSERT_EQ(mincore(rows.row(0).data(), bytes, present.data()), 0);
+  const auto pages = std::ranges::count_if(present, [](unsigned char p) { return p & 1; });
+  EXPECT_GE(pages * kPage, 400'000U);
+  EXPECT_LE(pages * kPage, std::size_t{3} << 21);  // huge pages, and one more at each end
+  EXPECT_EQ(rows.row(0)[0], 0);
+  EXPECT_EQ(rows.row(99)[49'999], 0);
+}
+#endif
 
 }  // namespace
 }  // namespace porter

@@ -144,7 +144,7 @@ void BasicGossip<Real>::mix(ThreadPool& pool, const Work& work) {
     });
     return;
   }
-  const std::size_t stretch = exchange_ ? kTileSize : kTileSize / 2;
+  const std::size_t stretch = exchange_ ? kTileSize : kTileSize / 2;  // messages go by whole tiles
   pool.parallel_for((dim + stretch - 1) / stretch, [&](std::size_t piece) {
     const std::size_t first = piece * stretch, size = std::min(stretch, dim - first);
     const auto gaps = gaps_.take();

@@ -28,8 +28,8 @@ enum class ClipTarget {
 struct NamedRows {
   std::string name;
   std::variant<Rows*, BasicRows<float>*> rows;
-  bool copied =
-      false;  ///< neighbours hold copies of its rows, and a process those of its neighbours
+  /// Neighbours hold copies of its rows, and a process has those of its agents' neighbours.
+  bool copied = false;
 };
 
 /// Remembers what was released. A round that is done again after a restart must release the same
