@@ -163,7 +163,7 @@ def flood(net):
     reached = net.round(0)
     net.wait_for_round(0, reached + 5)
     grown = memory(net.processes[0]) - before
-    fail_unless(grown < 60, f"{grown:.0f} MB for connections that say nothing")
+    fail_unless(grown < 30, f"{grown:.0f} MB for connections that say nothing")
     for end in ends:
         end.close()
 
