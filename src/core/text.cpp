@@ -14,4 +14,10 @@ std::string shortest(double value) {
   return text;
 }
 
+std::string without_controls(std::string text) {
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return text;
+}
+
 }  // namespace porter

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/report/plot.hpp"
 #include "series_style.hpp"
 #include "text.hpp"
@@ -40,11 +41,9 @@ std::string legend(const Plot& plot) {
 }
 
 // Text as a JSON string that cannot end the <script> element around it.
-std::string json_text(const std::string& text) {
-  using nlohmann::json;
+std::string script_text(const std::string& text) {
   std::string out;
-  for (const char c : json(text).dump(-1, ' ', false, json::error_handler_t::replace))
-    out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : json_text(text)) out += c == '<' ? "\\u003c" : std::string(1, c);
   return out;
 }
 
@@ -60,12 +59,12 @@ std::string point_data(const Plot& plot, const DrawnPoints& points) {
   for (std::size_t s = 0; s < plot.series.size(); ++s) {
     const auto& series = plot.series[s];
     out += fmt::format("{}{{\"name\":{},\"x\":[{}],\"y\":[{}]}}", out.empty() ? "" : ",",
-                       json_text(series.name), numbers(series.x, points[s]),
+                       script_text(series.name), numbers(series.x, points[s]),
                        numbers(series.y, points[s]));
   }
   return fmt::format(
       "<script type=\"application/json\">{{\"x\":{},\"y\":{},\"series\":[{}]}}</script>\n",
-      json_text(plot.x.title), json_text(plot.y.title), out);
+      script_text(plot.x.title), script_text(plot.y.title), out);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "text.hpp"
 
 namespace porter {
@@ -143,7 +144,7 @@ std::string Table::to_json() const {
     }
     list.push_back(std::move(object));
   }
-  return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(list, 2);
 }
 
 }  // namespace porter

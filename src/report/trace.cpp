@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 
 namespace porter {
@@ -91,13 +92,6 @@ void read_row(LineReader& lines, Metrics& metrics) {
   if (rounds.size() < 2) return;
   const auto before = *rounds[rounds.size() - 2];
   lines.check(*round > before, "column 'round': expected more than ", before, ", found ", *round);
-}
-
-// Text of files goes to terminals and into XML: control characters have no business in either.
-std::string without_controls(std::string text) {
-  for (auto& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  return text;
 }
 
 void read_summary(const fs::path& path, Trace& trace) {

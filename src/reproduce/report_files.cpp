@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/reproduce/report.hpp"
@@ -29,14 +30,14 @@ void fresh_folder(const fs::path& folder) {
 std::string summary_json(const StudyReport& report) {
   Json tables = Json::object();
   for (const auto& table : report.tables) tables[table.file] = Json::parse(table.table.to_json());
-  return Json{{"name", report.name},
-              {"title", report.title},
-              {"porter", kVersion},
-              {"command", report.command},
-              {"headline", report.headline},
-              {"warnings", report.warnings},
-              {"tables", tables}}
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
+  return json_text({{"name", report.name},
+                    {"title", report.title},
+                    {"porter", kVersion},
+                    {"command", report.command},
+                    {"headline", report.headline},
+                    {"warnings", report.warnings},
+                    {"tables", tables}},
+                   2) +
          '\n';
 }
 

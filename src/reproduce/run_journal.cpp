@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/version.hpp"
@@ -22,7 +23,7 @@ constexpr const char* kJournalFile = "journal.jsonl";
 std::string header() {
   Json columns = Json::array();
   for (const auto& column : metrics_columns()) columns.push_back(column.name);
-  return Json{{"journal", "porter reproduce"}, {"porter", kVersion}, {"columns", columns}}.dump() +
+  return json_text({{"journal", "porter reproduce"}, {"porter", kVersion}, {"columns", columns}}) +
          '\n';
 }
 
@@ -124,7 +125,7 @@ std::string journal_line(const std::string& key, const StudyRun& run) {
                {"reason", run.reason},
                {"facts", run.facts ? facts_json(*run.facts) : Json(nullptr)},
                {"rows", rows}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(json) + '\n';
 }
 
 std::optional<JournalEntry> parse_journal_entry(std::string_view line) {

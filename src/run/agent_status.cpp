@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/run/agent.hpp"
@@ -57,7 +58,7 @@ std::string to_json(const AgentStatus& status) {
                                  {"noise", status.secret ? "secure" : "not secret"},
                                  {"epsilon", nullptr}};
   if (status.epsilon) json["epsilon"] = *status.epsilon;
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/run_folder.hpp"
 #include "porter/version.hpp"
@@ -103,7 +104,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"threads", config.run.threads},
   };
   if (algorithm.name.starts_with("soteriafl")) json["shift"] = facts.shift;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string privacy_json(const Experiment& experiment) {
@@ -139,7 +140,7 @@ std::string privacy_json(const Experiment& experiment) {
   if (secret && bounds)
     json["guarantee"] = {{"epsilon", bounds->upper}, {"delta", config.privacy->delta}};
   json["not_covered"] = privacy.not_covered();
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string RunFolder::recorded_status(const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/run/sweep.hpp"
@@ -200,7 +201,7 @@ std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result) {
                {"notes", sweep_notes(sweep, result)},
                {"ranked", Json::array()}};
   for (const auto& setting : result.ranked) json["ranked"].push_back(setting_json(sweep, setting));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace porter

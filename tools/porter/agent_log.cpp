@@ -8,7 +8,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter::cli {
 namespace {
@@ -31,10 +33,8 @@ AgentLog::AgentLog(const std::filesystem::path& folder, std::string name, bool j
 void AgentLog::write(const char* level, const std::string& text) {
   const auto time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   const auto line =
-      json_ ? nlohmann::ordered_json(
-                  {{"time", time}, {"level", level}, {"agent", name_}, {"message", text}})
-                  .dump()
-            : fmt::format("{} {} {}: {}", time, level, name_, text);
+      json_ ? json_text({{"time", time}, {"level", level}, {"agent", name_}, {"message", text}})
+            : fmt::format("{} {} {}: {}", time, level, name_, without_controls(text));
   const std::lock_guard lock(mutex_);
   for (auto* out : {stderr, file_.get()}) {
     fmt::print(out, "{}\n", line);

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "comparison.hpp"
+#include "io/json_text.hpp"
 #include "porter/report/table.hpp"
 #include "porter/report/trace.hpp"
 
@@ -26,7 +27,7 @@ void print_json(const std::vector<Trace>& traces) {
   out["privacy"] = nlohmann::ordered_json::array();
   for (const auto& statement : privacy_statements(traces))
     out["privacy"].push_back({{"statement", statement.text}, {"runs", statement.runs}});
-  std::cout << out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  std::cout << json_text(out, 2) << '\n';
 }
 
 }  // namespace

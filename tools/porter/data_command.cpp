@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/catalog.hpp"
 #include "porter/data/fetch.hpp"
@@ -79,7 +80,7 @@ void list(bool json) {
                  data.features, data.classes, where.text);
   }
   if (json)
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", json_text(all, 2));
   else
     fmt::print("\nLooked in {}.\nTo download: porter data fetch NAME\n", describe(folders));
 }
@@ -114,7 +115,7 @@ void info(const Source& source) {
                  {"train", describe_set(data.train, data.train)},
                  {"test", nullptr}};
     if (data.test) json["test"] = describe_set(*data.test, data.train);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   fmt::print("{}\n{} features, stored {}\n", data.source, data.train.features,
@@ -169,12 +170,12 @@ void split(const Source& source, const SplitOptions& options) {
   }
   const auto left_over = data.rows() - rows.size();
   if (source.json)
-    fmt::print("{}\n", Json{{"split", options.split},
-                            {"seed", options.seed},
-                            {"classes", data.classes},
-                            {"left_over", left_over},
-                            {"agents", agents}}
-                           .dump(2));
+    fmt::print("{}\n", json_text({{"split", options.split},
+                                  {"seed", options.seed},
+                                  {"classes", data.classes},
+                                  {"left_over", left_over},
+                                  {"agents", agents}},
+                                 2));
   else
     fmt::print("{}\n\nColumns in [] count the rows of a label. Rows left over: {}.\n", table,
                left_over);

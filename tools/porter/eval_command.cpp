@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
@@ -77,7 +78,7 @@ void evaluate(const Options& options) {
                                    {"loss", result.loss}};
     json["accuracy"] = classes ? nlohmann::ordered_json(result.accuracy) : nullptr;
     json["majority_rate"] = classes ? nlohmann::ordered_json(majority_rate(data)) : nullptr;
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   fmt::print("{} of {} on {} rows of {}\n", options.which, file.string(), data.rows(), pair.source);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
@@ -63,7 +64,7 @@ std::string as_json(const Options& options, const Graph& graph, const Mixing& mi
       {"method", mixing.method},
       {"note", mixing.note},
   };
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string as_text(const Options& options, const Graph& graph, const Mixing& mixing) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "io/json_text.hpp"
 #include "porter/comm/keys.hpp"
 
 namespace porter::cli {
@@ -67,7 +68,7 @@ void show(const Options& options, int& exit_code) {
     fmt::print("  SHA-256 {}\n", info.fingerprint);
     for (const auto& problem : info.problems) fmt::print("  PROBLEM: {}\n", problem);
   }
-  if (options.json) fmt::print("{}\n", json.dump(2));
+  if (options.json) fmt::print("{}\n", json_text(json, 2));
 }
 
 }  // namespace

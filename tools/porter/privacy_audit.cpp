@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/audit/audit.hpp"
 #include "porter/core/error.hpp"
 #include "porter/run/experiment.hpp"
@@ -222,7 +223,7 @@ std::string as_json(const Options& options, const AuditSetting& setting,
                              {"caught", rung.caught()},
                              {"checks", checks}});
   }
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void run(Options options, int& exit_code) {

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"
@@ -37,7 +38,7 @@ void run(const Options& options) {
   }
   nlohmann::ordered_json json = {{"delta", value}, {"epsilon", epsilon}};
   json.update(mechanism.to_json());
-  std::cout << json.dump(2) << '\n';
+  std::cout << json_text(json, 2) << '\n';
 }
 
 }  // namespace

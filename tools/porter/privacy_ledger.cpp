@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "privacy_commands.hpp"
@@ -59,7 +60,7 @@ std::string as_json(const Options& options, const LedgerView& view) {
   for (const auto& phase : view.phases)
     json["phases"].push_back(
         {{"sigma", phase.noise_stddev}, {"batch", phase.batch}, {"charges", phase.charges}});
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string charges_text(const LedgerView& view) {

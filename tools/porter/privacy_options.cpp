@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter::cli {
@@ -203,7 +204,7 @@ void AccountingOptions::print_json(nlohmann::ordered_json answer,
                                    const std::vector<std::string>& warnings) const {
   answer.update(mechanism.to_json());
   answer["warnings"] = warnings;
-  std::cout << answer.dump(2) << '\n';
+  std::cout << json_text(answer, 2) << '\n';
 }
 
 std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }

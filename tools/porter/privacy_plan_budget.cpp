@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/report/table.hpp"
 #include "privacy_options.hpp"
 #include "privacy_plan_text.hpp"
@@ -136,7 +137,7 @@ std::string budget_json(const PlanRequest& request, const PlanSources& sources, 
   json["rule"] = with_line_ends(kRule, " ");
   json["notes"] = plan.notes;
   json["hopeless"] = plan.hopeless;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace porter::cli

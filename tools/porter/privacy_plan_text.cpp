@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_text.hpp"
 #include "porter/report/table.hpp"
 #include "privacy_options.hpp"
 
@@ -206,7 +207,7 @@ std::string plan_json(const PlanRequest& request, const PlanSources& sources, co
   json["rule"] = with_line_ends(kRule, " ");
   json["notes"] = plan.notes;
   json["hopeless"] = plan.hopeless;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace porter::cli

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "io/json_text.hpp"
 #include "porter/report/table.hpp"
 #include "porter/reproduce/closed_forms.hpp"
 #include "privacy_commands.hpp"
@@ -42,7 +43,7 @@ std::string as_json(const std::vector<PaperClaim>& claims) {
                     {"epsilon", claim.epsilon.upper},
                     {"epsilon_lower", claim.epsilon.lower},
                     {"claim_is_broken", claim.broken()}});
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void run(bool json, bool markdown) {

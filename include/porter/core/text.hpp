@@ -20,6 +20,10 @@ std::optional<Number> parse_number(std::string_view text) {
 /// The shortest text that reads back as the same double; always has a '.' or an exponent.
 std::string shortest(double value);
 
+/// Control characters become spaces: text from files and from other agents goes to terminals, logs
+/// and XML, and must not be more than a line of text there.
+std::string without_controls(std::string text);
+
 /// "name:argument" or "name", as users write graphs, compressors, clips and the like.
 struct Spec {
   std::string_view text, name;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace porter {
+
+/// JSON as it is written: on one line, or indented. What is not UTF-8, e.g. in the name of a file,
+/// becomes U+FFFD; a result must not be lost for it.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
+
+}  // namespace porter
