@@ -24,7 +24,8 @@ if(porter_has_grpc)
     COMMAND protobuf::protoc --proto_path=${folder} --cpp_out=${generated} --grpc_out=${generated}
             --plugin=protoc-gen-grpc=${PORTER_GRPC_PLUGIN} link.proto
     DEPENDS ${folder}/link.proto)
-  add_library(porter_grpc STATIC ${folder}/doorkeeper.cpp ${folder}/grpc_transport.cpp ${sources})
+  add_library(porter_grpc STATIC ${folder}/doorkeeper.cpp ${folder}/grpc_transport.cpp
+              ${folder}/hello.cpp ${sources})
   target_include_directories(porter_grpc SYSTEM PRIVATE ${generated})
   target_link_libraries(porter_grpc PRIVATE gRPC::grpc++ protobuf::libprotobuf absl::synchronization)
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w")  # not ours

@@ -81,6 +81,34 @@ TEST(GrpcLinks, SaysThatAnAddressIsTaken) {
   EXPECT_THROW(make_network_transport(kPair, options[1]), Error);
 }
 
+// A key without a name differs, too.
+TEST(GrpcLinks, RefusesAPeerWithOneMoreFact) {
+  auto options = network_options(2);
+  options[1].facts[""] = "";
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto b = make_network_transport(kPair, options[1]);
+  expect_contains(failure_of(*a, 1), "another run; these differ: ");
+}
+
+// The reason goes to a log and a terminal of somebody else, who need not believe it.
+TEST(GrpcLinks, WhatAPeerSaysIsOneLineOfText) {
+  const auto options = network_options(2);
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto b = make_network_transport(kPair, options[1]);
+  b->abort("no file \xff\x1b[31m\nerror: agent-0: " + std::string(2000, 'x'));
+  const std::string said = failure_of(*a, 1).what();
+  EXPECT_TRUE(
+      said.starts_with("process 1 (agent 1) gave up: no file \xff [31m error: agent-0: xxx"))
+      << said;
+  EXPECT_EQ(said.size(), 1000U);
+}
+
+TEST(GrpcLinks, RefusesAWayOfWaitingThatServesNobody) {
+  ::setenv("GRPC_POLL_STRATEGY", "poll", 1);
+  EXPECT_THROW(make_network_transport(kPair, network_options(2)[0]), Error);
+  ::unsetenv("GRPC_POLL_STRATEGY");
+}
+
 // A process that dies between rounds comes back from its checkpoint: the neighbour waits, and sends
 // again, byte for byte, what was not safe.
 TEST(GrpcLinks, SendsAgainWhatARestartedProcessMisses) {

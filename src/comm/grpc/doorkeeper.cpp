@@ -3,6 +3,9 @@
 
 #include <absl/synchronization/mutex.h>
 #include <arpa/inet.h>
+#if __has_include(<google/protobuf/stubs/logging.h>)
+#include <google/protobuf/stubs/logging.h>
+#endif
 #include <grpc/support/log.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -12,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -97,7 +101,15 @@ void keep_tls_failure(gpr_log_func_args* args) {
 }  // namespace
 
 void prepare_grpc() {
+  const char* strategy = std::getenv("GRPC_POLL_STRATEGY");
+  require(!strategy || std::string_view(strategy).starts_with("epoll"), ErrorKind::usage,
+          "the environment has GRPC_POLL_STRATEGY=", strategy,
+          ", with which gRPC does not serve the connections that agents accept; unset it");
   gpr_set_log_function(keep_tls_failure);
+#if __has_include(<google/protobuf/stubs/logging.h>)
+  // It has a line for every string from outside that is not UTF-8, as many as are sent.
+  [[maybe_unused]] static const bool quiet = (google::protobuf::SetLogHandler(nullptr), true);
+#endif
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 

@@ -65,9 +65,11 @@ class Doorkeeper {
   std::thread thread_;
 };
 
-/// gRPC prints nothing from now on, in the whole program; what it says about handshakes that fail
-/// is kept for the reports above. The check of lock orders that a debug build of its mutexes does
-/// (Debian's) is off: it costs 3 % of an agent's time, and would end the program.
+/// gRPC and its messages print nothing from now on, in the whole program; what it says about
+/// handshakes that fail is kept for the reports above. The check of lock orders that a debug build
+/// of its mutexes does (Debian's) is off: it costs 3 % of an agent's time, and would end the
+/// program. Error{usage} where the environment asks gRPC for a way of waiting that does not go with
+/// a doorkeeper.
 void prepare_grpc();
 
 }  // namespace porter

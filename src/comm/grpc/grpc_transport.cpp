@@ -9,6 +9,7 @@
 #include "../checks.hpp"
 #include "../mailbox.hpp"
 #include "doorkeeper.hpp"
+#include "hello.hpp"
 #include "link.grpc.pb.h"
 #include "porter/comm/frame.hpp"
 #include "porter/comm/grpc.hpp"
@@ -18,11 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using link::v1::Down;
-using link::v1::Hello;
 using link::v1::Link;
 using link::v1::Up;
 
-constexpr std::size_t kReason = 1000;  // bytes of what a peer says that may enter a message
 constexpr std::size_t kMostReasons = 4;
 // To let a neighbour forget a few rounds is not worth a message of its own.
 constexpr std::uint32_t kSettledAtOnce = 8;
@@ -36,21 +35,6 @@ int milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.
 // How long a caller may take to show its certificate, and then to say hello.
 std::chrono::milliseconds patience_of(const NetworkOptions& options) {
   return std::clamp(options.keepalive, kShortPatience, kLongPatience);
-}
-
-// The keys whose values differ or that only one side has, in order.
-std::string differing_keys(const std::map<std::string, std::string>& ours,
-                           const google::protobuf::Map<std::string, std::string>& theirs) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : ours) {
-    const auto found = theirs.find(key);
-    if (found == theirs.end() || found->second != value) keys.insert(key);
-  }
-  for (const auto& [key, value] : theirs)
-    if (!ours.contains(key)) keys.insert(key);
-  std::string text;
-  for (const auto& key : keys) text += (text.empty() ? "" : ", ") + key;
-  return text.substr(0, kReason);
 }
 
 /// The end of the links that come in.
@@ -67,7 +51,7 @@ class Receiver final : public Link::Service {
     const bool speaks = stream->Read(&first);
     door_.heard(*context);
     if (!speaks) return grpc::Status::OK;
-    if (auto status = examine(*context, first); !status.ok()) {
+    if (auto status = examine_hello(first, caller_of(*context), options_, hosting_); !status.ok()) {
       door_.report(concat(describe(*context), " is refused: ", status.error_message()));
       return status;
     }
@@ -91,36 +75,17 @@ class Receiver final : public Link::Service {
   }
 
  private:
+  static Caller caller_of(const grpc::ServerContext& context) {
+    const auto& proof = *context.auth_context();
+    Caller caller{.authenticated = proof.IsPeerAuthenticated(), .names = {}};
+    for (const auto& name : proof.FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME))
+      caller.names.emplace_back(name.data(), name.size());
+    return caller;
+  }
   // The name in the certificate, and the address.
   static std::string describe(const grpc::ServerContext& context) {
-    std::string name = "nobody";
-    for (const auto& part : names_in(context)) name.assign(part.data(), part.size());
-    return concat(name, " (", context.peer(), ')');
-  }
-  static std::vector<grpc::string_ref> names_in(const grpc::ServerContext& context) {
-    return context.auth_context()->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME);
-  }
-
-  // Whether the peer is who it says it is, and takes part in the same run.
-  grpc::Status examine(const grpc::ServerContext& context, const Up& first) const {
-    if (!first.has_hello()) return {grpc::StatusCode::INVALID_ARGUMENT, "a hello expected"};
-    const Hello& hello = first.hello();
-    const auto neighbours = hosting_.neighbours(options_.process);
-    if (!std::ranges::binary_search(neighbours, hello.process()))
-      return {grpc::StatusCode::PERMISSION_DENIED, "no neighbour of " + options_.identity.name};
-    const auto& name = options_.peers[hello.process()].name;
-    const auto names = names_in(context);
-    if (!context.auth_context()->IsPeerAuthenticated() || names.size() != 1 ||
-        names[0] != grpc::string_ref(name))
-      return {grpc::StatusCode::PERMISSION_DENIED, "the certificate is not that of " + name};
-    if (hello.protocol() != kProtocolVersion)
-      return {
-          grpc::StatusCode::FAILED_PRECONDITION,
-          concat("protocol version ", kProtocolVersion, " expected, ", hello.protocol(), " found")};
-    const auto keys = differing_keys(options_.facts, hello.facts());
-    if (!keys.empty())
-      return {grpc::StatusCode::FAILED_PRECONDITION, "another run; these differ: " + keys};
-    return grpc::Status::OK;
+    const auto names = caller_of(context).names;
+    return concat(names.empty() ? "nobody" : cited(names.back()), " (", context.peer(), ')');
   }
 
   void read_on(std::uint32_t neighbour, std::uint64_t connection,
@@ -138,7 +103,7 @@ class Receiver final : public Link::Service {
         mailbox_.deliver(neighbour, message.round(), message.sender(),
                          Payload(bytes.begin(), bytes.end()));
       } else if (up.body_case() == Up::kGaveUp) {
-        mailbox_.give_up(ErrorKind::network, up.gave_up().substr(0, kReason));
+        mailbox_.give_up(ErrorKind::network, cited(up.gave_up()));
         down.set_heard_over(true);
       } else if (up.body_case() == Up::kFinished) {
         mailbox_.finished(neighbour);
@@ -204,16 +169,16 @@ class Sender {
     for (auto retry = kFirstRetry; !mailbox_.closed(); retry = std::min(2 * retry, kLastRetry)) {
       bool welcome = false;
       const auto status = connect(welcome);
+      const auto why = cited(status.error_message());
       if (welcome) retry = kFirstRetry;
       if (mailbox_.closed()) return;
-      mailbox_.note_failure(neighbour_, status.error_message());
+      mailbox_.note_failure(neighbour_, why);
       if (welcome) told_.clear();
-      if (!welcome) tell(status.error_message());
+      if (!welcome) tell(why);
       if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
           status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
-        mailbox_.give_up(
-            ErrorKind::protocol,
-            concat(peer().name, " refuses ", options_.identity.name, ": ", status.error_message()));
+        mailbox_.give_up(ErrorKind::protocol,
+                         concat(peer().name, " refuses ", options_.identity.name, ": ", why));
       mailbox_.pause(retry);
     }
   }
@@ -229,12 +194,8 @@ class Sender {
     grpc::ClientContext context;
     set_context(&context);
     const auto stream = stub_->Open(&context);
-    Up hello;
-    hello.mutable_hello()->set_protocol(kProtocolVersion);
-    hello.mutable_hello()->set_process(options_.process);
-    hello.mutable_hello()->mutable_facts()->insert(options_.facts.begin(), options_.facts.end());
     Down answer;
-    welcome = stream->Write(hello) && stream->Read(&answer);
+    welcome = stream->Write(make_hello(options_)) && stream->Read(&answer);
     if (welcome) {
       try {
         send_all(*stream, answer);
