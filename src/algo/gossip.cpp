@@ -42,6 +42,7 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
     : compressor_(compressor),
       seed_(setup.gradients.seed),
       mask_(setup.mask),
+      last_step_(setup.rounds * setup.gossip),
       incoming_(incoming_weights(setup.network)),
       hosted_(setup.hosted()),
       exchange_(setup.exchange) {

@@ -14,10 +14,7 @@
 namespace porter {
 namespace {
 
-// In every eighth step all copies are up to date, and they are compared.
-constexpr std::uint32_t kLookPeriod = 8;
-bool is_look(std::uint32_t step) { return step % kLookPeriod == 0; }
-
+constexpr std::uint32_t kComparePeriod = 8;
 constexpr std::uint32_t kMostRequests = 3;
 
 // How far an incremental gap may be from its Q, relative to the sum of magnitudes, by rounding.
@@ -46,6 +43,12 @@ void BasicGossip<Real>::start_exchange(std::uint32_t step) {
   owed_ = std::exchange(owed_next_, {});
 }
 
+// Whether all copies are up to date in this step, and compared.
+template <class Real>
+bool BasicGossip<Real>::compares_copies() const {
+  return step_ % kComparePeriod == 0 || step_ == last_step_;
+}
+
 // Of all vectors of a message.
 template <class Real>
 std::uint64_t BasicGossip<Real>::digest(std::size_t agent) const {
@@ -71,7 +74,7 @@ void BasicGossip<Real>::send(std::size_t agent) {
     }
     message.dense = dense;
   }
-  if (is_look(step_) || !dense.empty()) message.digest = digest(agent);
+  if (compares_copies() || !dense.empty()) message.digest = digest(agent);
   exchange_->post(step_, static_cast<std::uint32_t>(agent), message);
 }
 
@@ -102,7 +105,7 @@ void BasicGossip<Real>::take(const Exchange::Incoming& message) {
     } else {
       compressor_.decode(message.vectors[c], line.Q.dim(), stream(line, sender), decoded);
     }
-    if (!copies_lag_ || is_look(step_) || rebuild_) {
+    if (!copies_lag_ || compares_copies() || rebuild_) {
       catch_up(line, sender, 0, line.Q.dim());
       backlog.size = 0;
     }
@@ -149,10 +152,13 @@ void BasicGossip<Real>::judge(const Exchange::Incoming& message) {
   const auto sender = message.sender;
   if (!message.dense.empty() && wrong_.contains(sender)) {
     repair(message);
-  } else if (is_look(step_) && digest(sender) != message.digest &&
+  } else if (compares_copies() && digest(sender) != message.digest &&
              wrong_.try_emplace(sender).second) {
-    exchange_->report(concat("step ", step_, ": the copy of agent ", sender,
-                             "'s surrogate differs from its own; asking for it"));
+    exchange_->report(concat(
+        "step ", step_, ": the copy of agent ", sender, "'s surrogate differs from its own; ",
+        step_ == last_step_ ? "too late to ask, so the last steps are not what "
+                              "they should be"
+                            : "asking for it"));
   }
 }
 

@@ -179,6 +179,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
                      algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
                                                  static_cast<double>(facts_.samples_per_agent)),
                  .gossip = algorithm.gossip,
+                 .rounds = algorithm.rounds,
                  .mask = parse_mask(algorithm.mask),
                  .precision = precision,
                  .gradients = {.sampler = sampler,

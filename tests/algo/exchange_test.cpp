@@ -207,6 +207,26 @@ TEST(Exchange, ACopyThatIsSummedFromIsRepairedToo) {
   EXPECT_LT(worst_difference(simulate(toy, 200).X, outcome.X), 1e-9);
 }
 
+// What happens after the last comparison of eight steps is seen in the last one.
+TEST(Exchange, ACopyThatIsWrongAtTheEndIsReported) {
+  for (const auto& compressor : kStoredAndSummed) {
+    auto toy = five_agents("porter-dp", compressor);
+    toy.rounds = 43;
+    const auto outcome =
+        run_in_processes(toy, toy.rounds, 5,
+                         [&](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
+                           if (process != 1 || round != 42) return;
+                           for (const auto& [name, matrix, copied] : parts.algorithm->state())
+                             if (name == "Q1")
+                               for (std::size_t sender = 0; sender < 5; ++sender)
+                                 if (sender != 1) std::get<Rows*>(matrix)->row(sender)[17] += 1;
+                         });
+    ASSERT_FALSE(outcome.reports.empty());
+    EXPECT_TRUE(outcome.reports[0].starts_with("process 1, step 43: ")) << outcome.reports[0];
+    EXPECT_NE(outcome.reports[0].find("too late to ask"), std::string::npos) << outcome.reports[0];
+  }
+}
+
 // Sums that were built from a wrong copy are mended as well: here all of a copy and of what was
 // summed from it is lost. The bits differ from those of a clean run, the values hardly do.
 TEST(Exchange, LostSumsAreMendedFromTheRepairedCopies) {

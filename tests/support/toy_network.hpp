@@ -20,7 +20,7 @@ struct ToyNetwork {
   double eta = 0.1, gamma = 0.3, noise_stddev = 0, lambda = 0.1;
   bool unbiased = false;
   double momentum = 1;
-  std::uint32_t gossip = 1;
+  std::uint32_t gossip = 1, rounds = 0;
   Mask mask = Mask::own;
   Precision precision = Precision::wide;
 
@@ -61,6 +61,7 @@ struct ToyNetwork {
                              .momentum = toy.momentum,
                              .snapshot = 0.2,
                              .gossip = toy.gossip,
+                             .rounds = toy.rounds,
                              .mask = toy.mask,
                              .precision = toy.precision,
                              .gradients = gradients,

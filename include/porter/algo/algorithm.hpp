@@ -79,6 +79,7 @@ struct AlgorithmSetup {
   double momentum = 1;        ///< beta of ddp-srm; elsewhere gradients.momentum
   double snapshot = 1;        ///< soteriafl-svrg: how probable a new snapshot is in a round
   std::uint32_t gossip = 1;   ///< gossip steps per gradient
+  std::uint32_t rounds = 0;   ///< of the run; 0: not known
   Mask mask = Mask::own;
   Precision precision = Precision::wide;
   GradientOptions gradients;

@@ -42,8 +42,9 @@ namespace porter {
 /// collect waits for those of agents in other processes, which move copies of the senders' Q here.
 /// Ten processes' copies are in no cache, so every way through them counts: they take a message
 /// when the gaps are summed up, tile by tile, and where gaps are stored and nothing reads the
-/// copies they take eight messages at once. In every eighth step messages carry a digest of the
-/// sender's Q; a copy that disagrees is reported and asked for anew, and repaired two steps later.
+/// copies they take eight messages at once. In every eighth step and in the last one messages carry
+/// a digest of the sender's Q; a copy that disagrees is reported and asked for anew, and repaired
+/// two steps later.
 template <class Real>
 class BasicGossip {
  public:
@@ -107,13 +108,14 @@ class BasicGossip {
   void repair(const Exchange::Incoming& message);
   void mend_gaps();
   std::uint64_t digest(std::size_t agent) const;
+  bool compares_copies() const;
 
   const Compressor& compressor_;
   std::uint64_t seed_;
   Mask mask_;
   std::optional<SweepMask> sweep_;
   std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
-  std::uint32_t step_ = 0;
+  std::uint32_t step_ = 0, last_step_;
   bool rebuild_ = false;                             // the gaps of this step come from Q
   std::vector<std::vector<MixingWeight>> incoming_;  // row i of (W - I)^T, ascending
   std::vector<std::size_t> degrees_;
