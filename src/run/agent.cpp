@@ -187,6 +187,7 @@ class AgentRun {
   void finish() {
     try {
       network_->finish();
+      folder_.mark_finished();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::network) throw;
       hooks_.log(concat("done, but not all neighbours said so: ", error.what()));
@@ -223,6 +224,10 @@ class AgentRun {
 
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks) {
+  if (AgentFolder(folder, options.config).is_finished()) {
+    hooks.log("has finished before, and so have its neighbours");
+    return TrainStatus::finished;
+  }
   return AgentRun(options, folder, hooks).run();
 }
 

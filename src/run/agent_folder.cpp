@@ -101,4 +101,7 @@ void AgentFolder::write_results(Experiment& experiment) const {
   write_file(path_ / "privacy.json", privacy_json(experiment));
 }
 
+void AgentFolder::mark_finished() const { write_file(finished_file(), ""); }
+bool AgentFolder::is_finished() const { return fs::exists(finished_file()); }
+
 }  // namespace porter

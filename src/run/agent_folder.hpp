@@ -39,9 +39,13 @@ class AgentFolder {
   void save_checkpoint(AgentCheckpoint checkpoint) const;
   /// model.npz, whose x_mean and only row of X are the agent's own x; privacy.json.
   void write_results(Experiment& experiment) const;
+  /// All neighbours have finished, too: nobody will ask this agent for anything again.
+  void mark_finished() const;
+  bool is_finished() const;
 
  private:
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+  std::filesystem::path finished_file() const { return path_ / "checkpoint" / "finished"; }
 
   std::filesystem::path path_;
 };

@@ -69,7 +69,8 @@ struct AgentHooks {
 
 /// Runs the agent in its folder, which holds config.toml, checkpoint/, ledger/ and at the end
 /// model.npz and privacy.json. A folder that holds a run of the same config is continued: the
-/// neighbours get the bytes that they got before, or would have. interrupted: a stop was requested;
+/// neighbours get the bytes that they got before, or would have; one whose run has finished, there
+/// and at the neighbours, is left as it is. interrupted: a stop was requested;
 /// the neighbours wait for the agent's return. What else ends the run early is an Error.
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks);
