@@ -256,7 +256,8 @@ void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
   room_.wait(lock, [&] {
     return closed_ || over_ || inbox_.size() < kRoundsAhead || inbox_.contains(round);
   });
-  if (closed_ || over_) return;
+  // Another connection of the same neighbour may have brought it meanwhile.
+  if (closed_ || over_ || round <= last->second) return;
   last->second = round;
   inbox_[round][sender] = std::move(bytes);
   if (options_.trace) options_.trace->arrived(round, describe(neighbour), Clock::now());

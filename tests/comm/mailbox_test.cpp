@@ -119,6 +119,25 @@ TEST(Mailbox, TakesThreeRoundsInAdvanceThenWaits) {
   EXPECT_EQ(box.wanted_from(1), 5U);
 }
 
+// The connections of a neighbour that comes and goes overlap. A round that one of them waits to
+// bring may have been brought by another, and collected.
+TEST(Mailbox, TakesARoundOnceWhicheverConnectionBringsIt) {
+  constexpr std::uint32_t kRounds = 3000;
+  Box box;
+  std::vector<std::thread> connections;
+  for (int i = 0; i < 4; ++i)
+    connections.emplace_back([&] {
+      for (std::uint32_t round = 1; round <= kRounds; ++round)
+        box.deliver(1, round, 1, Payload(round % 7));
+    });
+  for (std::uint32_t round = 1; round <= kRounds; ++round)
+    ASSERT_EQ(box.collect(round)[0].bytes.size(), round % 7);
+  for (auto& connection : connections) connection.join();
+  EXPECT_EQ(box.wanted_from(1), kRounds + 1);
+  for (std::uint32_t round = 1; round <= 3; ++round)  // there is room for three
+    box.deliver(1, kRounds + round, 1, {});
+}
+
 TEST(Mailbox, NamesAPeerThatIsOutOfReach) {
   auto options = patient();
   options.start_wait = 20ms;
