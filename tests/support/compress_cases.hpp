@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -53,8 +54,8 @@ inline Payload with_checksum(Payload body) {
 }
 
 inline Payload bytes(std::initializer_list<int> values) {
-  Payload result;
-  for (const int value : values) result.push_back(static_cast<std::byte>(value));
+  Payload result(values.size());
+  std::ranges::transform(values, result.begin(), [](int value) { return std::byte(value); });
   return result;
 }
 
