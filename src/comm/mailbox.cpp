@@ -44,16 +44,13 @@ std::span<const Received> Mailbox::collect(std::uint32_t round) {
   std::unique_lock lock(mutex_);
   const auto& sources = hosting_.sources(process_);
   collecting_ = round;
+  inbox_[round];       // there is always room for it,
+  room_.notify_all();  // also where somebody has sent later rounds first
   if (options_.links)
     for (const auto agent : sources)
       if (!inbox_[round].contains(agent))
         options_.links->missing(describe(hosting_.process_of(agent)));
-  wait_for(lock, [&]() -> std::optional<std::uint32_t> {
-    const auto& messages = inbox_[round];
-    for (const auto agent : sources)
-      if (!messages.contains(agent)) return hosting_.process_of(agent);
-    return std::nullopt;
-  });
+  wait_for_all(lock, sources, round);
   collecting_.reset();
   held_ = std::move(inbox_[round]);
   inbox_.erase(round);
@@ -69,16 +66,29 @@ void Mailbox::settle(std::uint32_t round) {
   settled_ = std::max(settled_, round);
 }
 
-void Mailbox::finish() {
+std::string Mailbox::finish() {
   std::unique_lock lock(mutex_);
   finishing_ = true;
   wake_all();
-  wait_for(lock, [&]() -> std::optional<std::uint32_t> {
-    // A neighbour that has finished and left has got everything, whether it said so or not.
-    for (const auto& [process, neighbour] : neighbours_)
-      if (!neighbour.finished || (neighbour.present && !neighbour.heard_finish)) return process;
-    return std::nullopt;
-  });
+  while (true) {
+    throw_if_over();
+    std::string away;
+    bool all_spent = true;
+    auto next = Clock::time_point::max();
+    for (const auto& [process, neighbour] : neighbours_) {
+      // A neighbour that has finished and left has got everything, whether it said so or not.
+      if (neighbour.finished && (!neighbour.present || neighbour.heard_finish)) continue;
+      const auto end = deadline(neighbour);
+      if (Clock::now() >= end) {
+        away += (away.empty() ? "" : ", ") + describe(process);
+      } else {
+        all_spent = false;
+        next = std::min(next, end);
+      }
+    }
+    if (all_spent) return away;
+    wait_until(lock, next);
+  }
 }
 
 void Mailbox::give_up(ErrorKind kind, const std::string& text) {
@@ -114,9 +124,16 @@ void Mailbox::wait_for_news_to_spread(std::chrono::milliseconds limit) {
   });
 }
 
-std::optional<Mailbox::Clock::time_point> Mailbox::deadline(const Neighbour& neighbour) const {
-  if (neighbour.present) return std::nullopt;
+Mailbox::Clock::time_point Mailbox::deadline(const Neighbour& neighbour) const {
+  if (neighbour.present) return Clock::time_point::max();
   return neighbour.lost_at + (neighbour.was_present ? options_.peer_wait : options_.start_wait);
+}
+
+void Mailbox::wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point time) {
+  if (time == Clock::time_point::max())
+    changed_.wait(lock);
+  else
+    changed_.wait_until(lock, time);
 }
 
 void Mailbox::wake_all() {
@@ -129,27 +146,32 @@ void Mailbox::throw_if_over() {
   if (over_) throw Error(over_->kind, over_->text);
 }
 
-// `missing` names a process that something is missing from, or nobody. Whoever is out of reach for
-// too long ends the run, and the others are told.
-template <class Missing>
-void Mailbox::wait_for(std::unique_lock<std::mutex>& lock, const Missing& missing) {
+// Of all whose messages are missing, whoever is out of reach for too long ends the run, and the
+// others are told: nobody is woken for a part of a round, so no single one may be waited for.
+void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock,
+                           const std::vector<std::uint32_t>& sources, std::uint32_t round) {
   while (true) {
     throw_if_over();
-    const auto process = missing();
-    if (!process) return;
-    const auto& neighbour = neighbours_.at(*process);
-    const auto end = deadline(neighbour);
-    if (!end) {
-      changed_.wait(lock);
-    } else if (Clock::now() < *end) {
-      changed_.wait_until(lock, *end);
-    } else {
-      const auto waited = std::chrono::duration<double>(Clock::now() - neighbour.lost_at).count();
-      over_ = {ErrorKind::network, concat(describe(*process), " has been out of reach for ",
-                                          static_cast<double>(static_cast<long>(waited * 10)) / 10,
-                                          " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
-      wake_all();
+    const auto& messages = inbox_[round];
+    std::optional<std::uint32_t> first;  // whose time is up first
+    for (const auto agent : sources) {
+      const auto process = hosting_.process_of(agent);
+      if (messages.contains(agent)) continue;
+      if (!first || deadline(neighbours_.at(process)) < deadline(neighbours_.at(*first)))
+        first = process;
     }
+    if (!first) return;
+    const auto& neighbour = neighbours_.at(*first);
+    const auto end = deadline(neighbour), now = Clock::now();
+    if (now < end) {
+      wait_until(lock, end);
+      continue;
+    }
+    const auto waited = std::chrono::duration<double>(now - neighbour.lost_at).count();
+    over_ = {ErrorKind::network, concat(describe(*first), " has been out of reach for ",
+                                        static_cast<double>(static_cast<long>(waited * 10)) / 10,
+                                        " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
+    wake_all();
   }
 }
 
@@ -224,7 +246,9 @@ void Mailbox::lost(std::uint32_t neighbour, std::uint64_t connection, const std:
   if (from.connection != connection) return;
   from.present = false;
   const auto now = Clock::now();
-  if (from.brought_something || now - from.connected_at > kLasting) from.lost_at = now;
+  if (!from.was_lost || from.brought_something || now - from.connected_at > kLasting)
+    from.lost_at = now;
+  from.was_lost = true;
   from.why = why;
   if (options_.links) options_.links->lost(describe(neighbour));
   changed_.notify_all();
@@ -251,8 +275,9 @@ void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
           describe(neighbour), " sent a message of agent ", sender, ", which it does not host");
   neighbours_.at(neighbour).brought_something = true;
   if (round <= last->second) return;  // sent again; it is here already
-  require(last->second == 0 || round == last->second + 1, ErrorKind::protocol, describe(neighbour),
-          " sent round ", round, " of agent ", sender, " after round ", last->second);
+  const bool is_next = round == last->second + 1 || (last->second == 0 && !options_.may_restart);
+  require(is_next, ErrorKind::protocol, describe(neighbour), " sent round ", round, " of agent ",
+          sender, " after round ", last->second);
   room_.wait(lock, [&] {
     return closed_ || over_ || inbox_.size() < kRoundsAhead || inbox_.contains(round);
   });

@@ -41,7 +41,10 @@ class Mailbox {
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes);
   std::span<const Received> collect(std::uint32_t round);
   void settle(std::uint32_t round);
-  void finish();
+  /// Waits for all neighbours to finish, too. The names of those that were out of reach for too
+  /// long instead; they are waited for as long as somebody else is, and nobody is told that they
+  /// are lost.
+  std::string finish();
   /// The run is over for everybody; the first call counts. The neighbours pass it on.
   void give_up(ErrorKind kind, const std::string& text);
   /// Nobody waits any more: next() and deliver() return.
@@ -97,9 +100,9 @@ class Mailbox {
     bool heard_finish = false, heard_over = false;
     // from it
     std::uint64_t connection = 0;
-    bool present = false, was_present = false, finished = false;
-    // Since when it is away, if it is. A short connection that brings no message does not count:
-    // who comes back again and again to no effect is out of reach.
+    bool present = false, was_present = false, was_lost = false, finished = false;
+    // Since when it is away, if it is. A short connection that brings no message does not count,
+    // but for the first: who comes back again and again to no effect is out of reach.
     Clock::time_point lost_at = Clock::now(), connected_at = lost_at;
     bool brought_something = false;  // over the present connection
     std::string why;
@@ -110,12 +113,13 @@ class Mailbox {
   };
 
   std::string describe(std::uint32_t process) const;
-  /// The time when waiting for the neighbour ends, if it is out of reach.
-  std::optional<Clock::time_point> deadline(const Neighbour& neighbour) const;
+  /// The time when waiting for the neighbour ends; never, if it is there.
+  Clock::time_point deadline(const Neighbour& neighbour) const;
+  void wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point time);
   void throw_if_over();
   void wake_all();
-  template <class Missing>
-  void wait_for(std::unique_lock<std::mutex>& lock, const Missing& missing);
+  void wait_for_all(std::unique_lock<std::mutex>& lock, const std::vector<std::uint32_t>& sources,
+                    std::uint32_t round);
 
   const Hosting hosting_;
   const std::uint32_t process_;

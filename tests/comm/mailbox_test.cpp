@@ -74,7 +74,12 @@ TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
 }
 
 TEST(Mailbox, DropsWhatCameBeforeAndRefusesGapsAndStrangers) {
-  Box box;
+  auto options = patient();
+  options.may_restart = true;
+  EXPECT_EQ(refusal([&] { Box(options).deliver(1, 7, 1, {}); }),
+            "there sent round 7 of agent 1 after round 0");
+  options.resume_after = 6;
+  Box box(options);
   box.deliver(1, 7, 1, Payload(1));
   EXPECT_EQ(box.wanted_from(1), 8U);
   box.deliver(1, 7, 1, Payload(99));
@@ -155,6 +160,51 @@ TEST(Mailbox, NamesAPeerThatIsOutOfReach) {
   Mailbox::Cursor cursor;
   lost.begin_sending(1, 1, cursor);
   EXPECT_EQ(lost.next(1, cursor)->kind, Kind::gave_up);  // everybody is told
+}
+
+// This process is 1, between two neighbours.
+const Hosting kPath = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+
+// One neighbour is there and sends its message, which wakes nobody, as the round is not complete.
+TEST(Mailbox, NamesAPeerThatIsOutOfReachBehindOneThatIsThere) {
+  for (const std::uint32_t there : {0U, 2U})
+    for (const bool was_present : {false, true}) {
+      Mailbox box(kPath, 1, {"a", "b", "c"},
+                  {.start_wait = was_present ? 1h : 200ms, .peer_wait = 200ms});
+      auto waiting =
+          std::async(std::launch::async, [&] { return refusal([&] { box.collect(1); }); });
+      std::this_thread::sleep_for(20ms);
+      box.connected(there);
+      if (was_present) box.lost(2 - there, box.connected(2 - there), "gone");
+      std::this_thread::sleep_for(20ms);
+      box.deliver(there, 1, there, Payload(1));
+      ASSERT_EQ(waiting.wait_for(30s), std::future_status::ready);
+      EXPECT_EQ(waiting.get().find(there == 0 ? "c has been out of reach" : "a has been out"), 0U);
+    }
+}
+
+// Who connects for the first time late and is killed at once is waited for like any other.
+TEST(Mailbox, TheFirstLossBeginsTheWait) {
+  Box box({.start_wait = 1h, .peer_wait = 300ms});
+  std::this_thread::sleep_for(350ms);
+  box.lost(1, box.connected(1), "killed");
+  auto waiting = std::async(std::launch::async, [&] { return refusal([&] { box.collect(1); }); });
+  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  EXPECT_NE(waiting.get().find("there has been out of reach for 0.3 s"), std::string::npos);
+}
+
+// The others may still need this process, so nobody hears that one of them is missing.
+TEST(Mailbox, FinishingWaitsForThoseWhoAreThereAndTellsNobodyOfTheOthers) {
+  Mailbox box(kPath, 1, {"a", "b", "c"}, {.start_wait = 10ms, .peer_wait = 10ms});
+  box.connected(2);
+  auto done = std::async(std::launch::async, [&] { return box.finish(); });
+  EXPECT_EQ(done.wait_for(100ms), std::future_status::timeout);
+  Mailbox::Cursor cursor;
+  box.begin_sending(2, 1, cursor);
+  EXPECT_EQ(box.next(2, cursor)->kind, Kind::finished);
+  box.acknowledged(2, 0, true, false);
+  box.finished(2);
+  EXPECT_EQ(done.get(), "a");
 }
 
 TEST(Mailbox, WaitsForAPeerThatIsThere) {

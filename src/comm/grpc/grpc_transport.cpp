@@ -2,7 +2,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -56,6 +57,7 @@ class Receiver final : public Link::Service {
       return status;
     }
     const auto neighbour = first.hello().process();
+    const CurrentStream current(*this, neighbour, *context);
     const auto connection = mailbox_.connected(neighbour);
     door_.report(concat(describe(*context), " is connected"));
     Down down;
@@ -75,6 +77,29 @@ class Receiver final : public Link::Service {
   }
 
  private:
+  /// The one stream of a neighbour; an older one is ended, so that nobody has more than a few.
+  class CurrentStream {
+   public:
+    CurrentStream(Receiver& receiver, std::uint32_t neighbour, grpc::ServerContext& context)
+        : receiver_(receiver), neighbour_(neighbour), context_(context) {
+      const std::lock_guard lock(receiver_.mutex_);
+      auto*& current = receiver_.streams_[neighbour_];
+      if (current) current->TryCancel();
+      current = &context_;
+    }
+    ~CurrentStream() {
+      const std::lock_guard lock(receiver_.mutex_);
+      auto*& current = receiver_.streams_[neighbour_];
+      if (current == &context_) current = nullptr;
+    }
+    CurrentStream(const CurrentStream&) = delete;
+
+   private:
+    Receiver& receiver_;
+    std::uint32_t neighbour_;
+    grpc::ServerContext& context_;
+  };
+
   static Caller caller_of(const grpc::ServerContext& context) {
     const auto& proof = *context.auth_context();
     Caller caller{.authenticated = proof.IsPeerAuthenticated(), .names = {}};
@@ -121,6 +146,8 @@ class Receiver final : public Link::Service {
   const Hosting& hosting_;
   Mailbox& mailbox_;
   Doorkeeper& door_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, grpc::ServerContext*> streams_;  // by neighbour
 };
 
 /// A link that goes out: connects, sends, and connects again until all is over.
@@ -196,13 +223,7 @@ class Sender {
     const auto stream = stub_->Open(&context);
     Down answer;
     welcome = stream->Write(make_hello(options_)) && stream->Read(&answer);
-    if (welcome) {
-      try {
-        send_all(*stream, answer);
-      } catch (const Error& error) {
-        mailbox_.give_up(error.kind(), error.what());
-      }
-    }
+    if (welcome) send_all(*stream, answer);
     const auto status = stream->Finish();
     set_context(nullptr);
     return status;
@@ -210,7 +231,12 @@ class Sender {
 
   void send_all(grpc::ClientReaderWriter<Up, Down>& stream, const Down& answer) {
     Mailbox::Cursor cursor;
-    mailbox_.begin_sending(neighbour_, answer.wanted_from(), cursor);
+    try {
+      mailbox_.begin_sending(neighbour_, answer.wanted_from(), cursor);
+    } catch (const Error& error) {
+      mailbox_.give_up(error.kind(),
+                       error.what());  // which is then the first thing that it is sent
+    }
     mailbox_.acknowledged(neighbour_, answer.settled(), false, false);
     std::thread reader([&] {
       Down down;
@@ -312,8 +338,9 @@ class GrpcTransport final : public NetworkTransport {
   void settle(std::uint32_t round) override { mailbox_.settle(round); }
   void abandon() override { abandoned_ = true; }
   void finish() override {
-    mailbox_.finish();
-    finished_ = true;
+    const auto away = mailbox_.finish();
+    (away.empty() ? finished_ : abandoned_) = true;
+    require(away.empty(), ErrorKind::network, "not known to have finished: ", away);
   }
   void abort(const std::string& reason) noexcept override {
     mailbox_.give_up(ErrorKind::network, gave_up_text(hosting_, options_.process, reason));
