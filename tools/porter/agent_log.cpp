@@ -33,12 +33,14 @@ AgentLog::AgentLog(const std::filesystem::path& folder, std::string name, bool j
 void AgentLog::write(const char* level, const std::string& text) {
   const auto time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   const auto line =
-      json_ ? json_text({{"time", time}, {"level", level}, {"agent", name_}, {"message", text}})
-            : fmt::format("{} {} {}: {}", time, level, name_, without_controls(text));
+      (json_ ? json_text({{"time", time}, {"level", level}, {"agent", name_}, {"message", text}})
+             : fmt::format("{} {} {}: {}", time, level, name_, without_controls(text))) +
+      '\n';
   const std::lock_guard lock(mutex_);
   for (auto* out : {stderr, file_.get()}) {
-    fmt::print(out, "{}\n", line);
-    std::fflush(out);
+    std::clearerr(out);
+    static_cast<void>(std::fwrite(line.data(), 1, line.size(), out));
+    static_cast<void>(std::fflush(out));
   }
 }
 
