@@ -6,13 +6,13 @@
 
 #include "agent_folder.hpp"
 #include "file_journal.hpp"
+#include "locked_log.hpp"
 #include "porter/core/error.hpp"
 #include "porter/run/ledgers.hpp"
 
 namespace porter {
 namespace {
 
-constexpr std::chrono::milliseconds kLastWait{20'000};
 constexpr std::uint32_t kCheckpointPeriod = 200;  // where the config names none
 
 // An agent has its own rows and nobody else's.
@@ -94,19 +94,18 @@ class AgentRun {
   std::unique_ptr<Transport> connect(const RunShape& shape) {
     const auto& config = options_.config;
     const auto resume_after = checkpoint_ ? checkpoint_->round * config.algorithm.gossip : 0;
-    // Who comes back after its last round may find that all others have left.
-    const bool done = checkpoint_ && checkpoint_->round == config.algorithm.rounds;
-    const auto start_wait = done ? std::min(kLastWait, options_.start_wait) : options_.start_wait;
+    auto facts = agent_facts(config, shape.network, shape.dim);
+    facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
     auto transport = hooks_.connect(
         shape.hosting,
         {.identity = load_identity(options_.authority, options_.certificate, options_.key),
          .process = options_.index,
          .peers = options_.peers,
          .listen = options_.listen,
-         .facts = agent_facts(config, shape.network, shape.dim),
+         .facts = std::move(facts),
          .max_message = shape.max_message,
          .peer_wait = options_.peer_wait,
-         .start_wait = start_wait,
+         .start_wait = options_.start_wait,
          .keepalive = options_.keepalive,
          .resume_after = resume_after,
          .may_restart = true,
@@ -202,7 +201,9 @@ class AgentRun {
     status_.rounds = options_.config.algorithm.rounds;
     status_.bytes = experiment_->exchange()->bytes();
     status_.wait_seconds = experiment_->exchange()->waited();
-    status_.epsilon = experiment_->privacy().epsilon(experiment_->releases());
+    // Rounds that are done again after a restart have been released before.
+    const auto releases = std::max(experiment_->releases(), ledgers_.charges());
+    status_.epsilon = experiment_->privacy().epsilon(releases);
     status_.secret = experiment_->privacy().secure().has_value();
     hooks_.after_round(status_);
   }
@@ -224,7 +225,11 @@ class AgentRun {
 
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks) {
-  if (AgentFolder(folder, options.config).is_finished()) {
+  const AgentFolder files(folder, options.config);
+  // The journal of releases is touched before the port and the ledger would refuse a second
+  // process.
+  const LockedLog lock(files.lock_file(), "agent");
+  if (files.is_finished()) {
     hooks.log("has finished before, and so have its neighbours");
     return TrainStatus::finished;
   }

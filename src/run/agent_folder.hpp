@@ -32,6 +32,7 @@ class AgentFolder {
   AgentFolder(std::filesystem::path path, const Config& config);
 
   const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path lock_file() const { return path_ / "checkpoint" / "lock"; }
   std::filesystem::path journal_file() const { return path_ / "checkpoint" / "releases"; }
 
   std::optional<AgentCheckpoint> load_checkpoint() const;
