@@ -85,6 +85,12 @@ constexpr std::string_view kTemporary = ".part-";  // and the number of the proc
 
 }  // namespace
 
+bool sync_name(const std::filesystem::path& file) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.get() >= 0 && (::fsync(fd.get()) == 0 || errno == EINVAL);
+}
+
 bool holds_nothing(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().filename().string().find(kTemporary) == std::string::npos) return false;
@@ -117,6 +123,7 @@ void FileWriter::finish() {
   if (::fsync(fd_) != 0) fail_to("write");
   if (::close(std::exchange(fd_, -1)) != 0) fail_to("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
+  if (!sync_name(path_)) fail_to("write");
 }
 
 void FileWriter::fail_to(const char* action) const {

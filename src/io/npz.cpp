@@ -88,6 +88,8 @@ std::string common_fields(std::uint32_t crc, std::uint32_t size, std::size_t nam
   return fields;
 }
 
+constexpr std::size_t kRoomForHeaders = 1 << 20;
+
 // Hands the bytes of the archive to put(), piece by piece.
 template <class Put>
 void put_npz(const NpzParts& arrays, const Put& put) {
@@ -102,8 +104,9 @@ void put_npz(const NpzParts& arrays, const Put& put) {
     for (const auto part : array.parts) count += part.size();
     const std::string name = key + ".npy", header = npy_header(array.shape);
     const std::size_t size = header.size() + count * sizeof(double);
-    require(size < 0xFFFFFFFF && written < 0xFFFFFFFF, ErrorKind::io, "cannot write the array '",
-            key, "': a .npz file holds at most 4 GiB");
+    // With room for the headers of this member and the directory, which are short.
+    require(written + size < 0xFFFFFFFF - kRoomForHeaders, ErrorKind::io,
+            "cannot write the array '", key, "': a .npz file holds at most 4 GiB");
     const auto common =
         common_fields(checksum(header, array), static_cast<std::uint32_t>(size), name.size());
 

@@ -17,6 +17,7 @@
 
 #include "ledger_format.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {
@@ -67,13 +68,6 @@ void write_all(int fd, std::span<const std::byte> bytes, std::size_t offset, con
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
   require_ledger(::fsync(fd) == 0, path, "cannot flush the ledger to disk: ", reason());
-}
-
-void sync_folder(const fs::path& file) {
-  const auto folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  require_ledger(fd.get() >= 0 && ::fsync(fd.get()) == 0, folder,
-                 "cannot flush the ledger's folder to disk: ", reason());
 }
 
 // " (process 1234)" where /proc/locks names who holds the lock on this file, else nothing.
@@ -180,7 +174,7 @@ Ledger Ledger::create(const fs::path& path, const LedgerHeader& header) {
   require_ledger(named || errno != EEXIST, path,
                  "a ledger is there already; resume its run, or start a run of its own");
   require_ledger(named, path, "cannot create the ledger: ", reason());
-  sync_folder(path);
+  require_ledger(sync_name(path), path, "cannot flush the ledger's folder to disk: ", reason());
   auto state = std::make_unique<State>(path, std::move(fd));
   state->view.header = header;
   state->view.last_crc = stored_crc(bytes);

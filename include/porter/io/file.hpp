@@ -35,6 +35,10 @@ class FileWriter {
   int fd_;
 };
 
+/// Lets the new name of a file survive a power cut; false if the disk cannot. File systems that
+/// know no such thing are fine.
+bool sync_name(const std::filesystem::path& file);
+
 /// Whether a folder holds nothing but what a killed FileWriter left behind.
 bool holds_nothing(const std::filesystem::path& folder);
 
