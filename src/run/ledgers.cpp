@@ -55,10 +55,16 @@ void Ledgers::open(const std::filesystem::path& folder, const Experiment& experi
 }
 
 void Ledgers::charge(const Experiment& experiment, std::uint32_t round) {
-  // A crash between two ledgers leaves one behind: it catches up, so that all count the same.
-  const auto target = experiment.releases() + 1;
+  raise(experiment.releases() + 1, round);
+}
+
+void Ledgers::catch_up(const Experiment& experiment) {
+  raise(experiment.releases(), experiment.round());
+}
+
+void Ledgers::raise(std::uint64_t charges, std::uint32_t round) {
   for (auto& ledger : ledgers_)
-    while (ledger.view().charges < target) ledger.charge(round);
+    while (ledger.view().charges < charges) ledger.charge(round);
 }
 
 std::uint64_t Ledgers::charges() const {

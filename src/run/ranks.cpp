@@ -17,19 +17,27 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// What rank 0 says.
-std::string from_root(MpiSession& session, const std::string& text) {
-  const auto all = session.all_gather(bytes_of(session.rank() == 0 ? text : std::string()));
-  std::string root;
-  for (const auto byte : all[0]) root += static_cast<char>(byte);
-  return root;
-}
-
 std::uint64_t largest(MpiSession& session, std::uint64_t value) {
   std::uint64_t most = 0;
   for (const auto& bytes : session.all_gather(std::as_bytes(std::span(&value, 1))))
     most = std::max(most, ByteReader(bytes).get<std::uint64_t>());
   return most;
+}
+
+// What rank 0 says. It may be a checkpoint of several GB, which MPI moves in pieces.
+std::string from_root(MpiSession& session, const std::string& text) {
+  constexpr std::size_t kPiece = std::size_t{1} << 28;
+  const bool is_root = session.rank() == 0;
+  const auto size = largest(session, is_root ? text.size() : 0);
+  std::string root;
+  root.reserve(size);
+  for (std::size_t at = 0; at < size; at += kPiece) {
+    const auto piece = is_root ? bytes_of(text).subspan(at, std::min(kPiece, size - at))
+                               : std::span<const std::byte>();
+    const auto all = session.all_gather(piece);
+    root.append(reinterpret_cast<const char*>(all[0].data()), all[0].size());
+  }
+  return root;
 }
 
 /// The files of a run whose rank 0 has the folder.
@@ -45,6 +53,10 @@ class Files {
     if (!is_root()) ledgers_.open(path, experiment, started, experiment.releases());
     experiment.raise_releases(largest(session, ledgers_.charges()));
     experiment.raise_releases(largest(session, experiment.releases()));
+    if (is_root())
+      folder_->catch_up(experiment);
+    else
+      ledgers_.catch_up(experiment);
   }
 
   void charge(std::uint32_t round) {
@@ -145,7 +157,7 @@ TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
   StopQuestion question(experiment, session);
   inner.stop_requested = [&] { return question.ask(hooks.stop_requested()); };
   const auto status = train(experiment, inner);
-  if (status == TrainStatus::interrupted) files.write_checkpoint();
+  if (wants_checkpoint(experiment, status)) files.write_checkpoint();
   files.finish(status);
   experiment.transport()->finish();
   return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/run/run_folder.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
@@ -17,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfigFile = "config.toml";
+constexpr std::array kFiles = {kConfigFile, "metrics.csv", "summary.json", "privacy.json",
+                               "graph.svg", "model.npz",   "checkpoint"};
 
 }  // namespace
 
@@ -41,7 +44,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
           "or another --out");
   require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
           " holds a privacy ledger, which is never removed; choose another --out");
-  if (holds_run) fs::remove_all(path_);
+  for (const char* name : kFiles) fs::remove_all(path_ / name);
   make_folder(path_);
   write_file(path_ / kConfigFile, config);
   if (find_algorithm(experiment.config().algorithm.name).gossips())
@@ -59,6 +62,7 @@ void RunFolder::restore(Experiment& experiment) {
   // A checkpoint is written when all ledgers count the same, so none may hold fewer.
   ledgers_.open(path_, experiment, started(), experiment.releases());
   experiment.raise_releases(ledgers_.charges());
+  ledgers_.catch_up(experiment);
   keep_metrics(experiment.evaluations_done());
   open_metrics();
 }
@@ -71,6 +75,8 @@ bool RunFolder::started() const {
 void RunFolder::charge(const Experiment& experiment, std::uint32_t round) {
   ledgers_.charge(experiment, round);
 }
+
+void RunFolder::catch_up(const Experiment& experiment) { ledgers_.catch_up(experiment); }
 
 void RunFolder::open_metrics() {
   const auto file = path_ / "metrics.csv";
@@ -111,6 +117,13 @@ void RunFolder::finish(const Experiment& experiment, TrainStatus status) {
              summary_json(experiment, path_.filename().string(), status, last_));
 }
 
+// What secret noise was spent on cannot be computed again, so the end is kept before the model is
+// written: a resumed run that finds it writes the same model.
+bool wants_checkpoint(const Experiment& experiment, TrainStatus status) {
+  return status == TrainStatus::interrupted ||
+         (status != TrainStatus::diverged && experiment.privacy().secure());
+}
+
 TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks) {
   const auto period = experiment.config().run.checkpoint_every;
   TrainHooks inner = hooks;
@@ -128,7 +141,7 @@ TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHook
     hooks.after_round(now);
   };
   const auto status = train(experiment, inner);
-  if (status == TrainStatus::interrupted) folder.write_checkpoint(experiment);
+  if (wants_checkpoint(experiment, status)) folder.write_checkpoint(experiment);
   folder.finish(experiment, status);
   return status;
 }

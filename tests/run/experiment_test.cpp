@@ -153,13 +153,13 @@ TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoi
   const auto ledger = path / "ledger" / "agent-2.ledger";
   EXPECT_EQ(read_ledger(ledger).charges, 25U);
   Experiment experiment(config(secret));
-  RunFolder folder(path, experiment, ExistingRun::resume);
-  folder.restore(experiment);
+  std::optional<RunFolder> folder(std::in_place, path, experiment, ExistingRun::resume);
+  folder->restore(experiment);
   EXPECT_EQ(experiment.round(), 20U);
   EXPECT_EQ(experiment.releases(), 25U);  // the five rounds after the checkpoint stay charged
   // The budget was for 60 releases, 25 are gone and 40 rounds are left: the run ends with its
   // model.
-  EXPECT_EQ(train_in_folder(experiment, folder, {}), TrainStatus::budget_spent);
+  EXPECT_EQ(train_in_folder(experiment, *folder, {}), TrainStatus::budget_spent);
   EXPECT_EQ(RunFolder::recorded_status(path), "budget spent");
   EXPECT_LE(*experiment.privacy().epsilon(experiment.releases()), 2);
   EXPECT_EQ(read_ledger(ledger).charges, experiment.releases());
@@ -170,6 +170,38 @@ TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoi
   EXPECT_LE(statement["guarantee"]["epsilon"], 2);
   EXPECT_THROW(RunFolder(path, experiment, ExistingRun::replace),
                Error);  // a ledger is never removed
+  // Resumed once more, with nothing left to spend, it ends with the same model.
+  folder.reset();
+  const auto model = read_file(path / "model.npz");
+  Experiment again(config(secret));
+  RunFolder same(path, again, ExistingRun::resume);
+  same.restore(again);
+  EXPECT_EQ(train_in_folder(again, same, {}), TrainStatus::budget_spent);
+  EXPECT_EQ(read_file(path / "model.npz"), model);
+}
+
+// A kill between two agents' charges leaves one ledger ahead. The others follow before a checkpoint
+// can say that there was one more release.
+TEST_F(ExperimentTest, LedgersThatCountDifferentlyAreBroughtTogether) {
+  const std::vector<std::string> secret = {"privacy.noise=secure", "privacy.epsilon=2",
+                                           "algorithm.batch=3"};
+  const auto path = dir_ / "apart";
+  const auto ledger = [&](int agent) {
+    return path / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
+  };
+  const auto resume_and_stop_at = [&](std::uint32_t round) {
+    Experiment experiment(config(secret));
+    const bool exists = fs::exists(path);
+    RunFolder folder(path, experiment, exists ? ExistingRun::resume : ExistingRun::refuse);
+    if (exists) folder.restore(experiment);
+    train_in_folder(experiment, folder,
+                    {.stop_requested = [&] { return experiment.round() >= round; }});
+  };
+  resume_and_stop_at(5);
+  Ledger::resume(ledger(1), read_ledger(ledger(1)).header).charge(6);
+  resume_and_stop_at(5);
+  for (const int agent : {0, 1, 2}) EXPECT_EQ(read_ledger(ledger(agent)).charges, 6U);
+  EXPECT_NO_THROW(resume_and_stop_at(8));
 }
 
 TEST_F(ExperimentTest, XOutIsTheIterateOfItsRoundAndAgent) {
@@ -294,7 +326,11 @@ TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
   }
   Experiment threads(config({"run.threads=2"}));
   EXPECT_NO_THROW(RunFolder(path, threads, ExistingRun::resume));
+  write_file(path / "notes.txt", "mine");
+  write_file(path / "model.npz", "old");
   EXPECT_NO_THROW(RunFolder(path, other, ExistingRun::replace));
+  EXPECT_FALSE(fs::exists(path / "model.npz"));
+  EXPECT_EQ(read_file(path / "notes.txt"), "mine");
   EXPECT_THROW(RunFolder(dir_ / "absent", experiment, ExistingRun::resume), Error);
   // A folder with other people's files is never touched.
   fs::create_directories(dir_ / "mine");

@@ -22,10 +22,15 @@ class Ledgers {
             std::uint64_t at_least);
   /// One more charge for every agent, on disk when this returns.
   void charge(const Experiment& experiment, std::uint32_t round);
+  /// A crash between two ledgers leaves one behind. When the experiment knows the largest count,
+  /// all are raised to it, so that a checkpoint never holds more than one of them.
+  void catch_up(const Experiment& experiment);
   /// Of the agent with the most charges.
   std::uint64_t charges() const;
 
  private:
+  void raise(std::uint64_t charges, std::uint32_t round);
+
   std::vector<Ledger> ledgers_;
 };
 

@@ -19,7 +19,8 @@ enum class ExistingRun { refuse, resume, replace };
 class RunFolder {
  public:
   /// Creates the folder and its config, or prepares to resume. Error{usage} if the folder holds a
-  /// run (refuse), or another config (resume); replace removes an earlier run, and only a run.
+  /// run (refuse), or another config (resume); replace removes the files of an earlier run, and no
+  /// others.
   RunFolder(std::filesystem::path path, const Experiment& experiment, ExistingRun existing);
 
   /// Continues from the checkpoint, if there is one, and drops the metrics that came after it. Only
@@ -32,6 +33,8 @@ class RunFolder {
   /// Secret noise: charges the round to every agent's ledger, on disk when this returns. Nothing
   /// otherwise.
   void charge(const Experiment& experiment, std::uint32_t round);
+  /// After a crash of one of several processes, whose ledgers count differently.
+  void catch_up(const Experiment& experiment);
   /// summary.json always; model.npz and privacy.json unless the run diverged.
   void finish(const Experiment& experiment, TrainStatus status);
 
@@ -52,6 +55,9 @@ class RunFolder {
   std::optional<MetricsRow> last_;
   Ledgers ledgers_;
 };
+
+/// Whether a run that ends like this writes a checkpoint first.
+bool wants_checkpoint(const Experiment& experiment, TrainStatus status);
 
 /// Runs the experiment in its folder: metrics, periodic checkpoints, a checkpoint on interruption,
 /// final files.
