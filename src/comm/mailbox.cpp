@@ -80,7 +80,8 @@ std::string Mailbox::finish() {
       if (neighbour.finished && (!neighbour.present || neighbour.heard_finish)) continue;
       const auto end = deadline(neighbour);
       if (Clock::now() >= end) {
-        away += (away.empty() ? "" : ", ") + describe(process);
+        if (!away.empty()) away += ", ";
+        away += describe(process);
       } else {
         all_spent = false;
         next = std::min(next, end);

@@ -57,7 +57,12 @@ class AgentRun {
       journal_ = std::make_unique<FileJournal>(folder_.journal_file());
     experiment_ =
         std::make_unique<Experiment>(options_.config, own_data(options_), engine(), journal_.get());
-    resume();
+    try {
+      resume();
+    } catch (const Error& error) {
+      network_->abort(error.what());  // the neighbours are connected already
+      throw;
+    }
     experiment_->exchange()->record([this](std::uint32_t step, std::uint32_t, auto message) {
       sent_.push_back({step, Payload(message.begin(), message.end())});
     });

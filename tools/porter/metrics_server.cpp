@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
@@ -90,7 +91,13 @@ void MetricsServer::answer(int client) const {
       "HTTP/1.1 {}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n"
       "Connection: close\r\n\r\n{}",
       found ? "200 OK" : "404 Not Found", body.size(), body);
-  ::send(client, reply.data(), reply.size(), MSG_NOSIGNAL);
+  const timeval patience{1, 0};  // for a client that does not read what it asked for
+  ::setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  for (std::string_view left = reply; !left.empty();) {
+    const auto sent = ::send(client, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    left.remove_prefix(static_cast<std::size_t>(sent));
+  }
 }
 
 }  // namespace porter::cli
