@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "porter/core/error.hpp"
@@ -22,14 +21,6 @@ namespace fs = std::filesystem;
 using Overrides = std::vector<std::string>;  // "section.key=value"
 
 constexpr std::uint32_t kMostSeeds = 1000;
-
-std::string toml_text(const toml::node& node) {
-  if (const auto* number = node.as_floating_point())  // 0.03, not 0.029999999999999999
-    return shortest(number->get());
-  std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
-  return out.str();
-}
 
 // Both "algorithm.step" = ... and algorithm = { step = ... }.
 void flatten(const toml::table& table, const std::string& prefix, Overrides& out) {

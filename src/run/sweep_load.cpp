@@ -21,12 +21,6 @@ constexpr std::size_t kMostSettings = 100000;
 constexpr std::uint32_t kMostSeeds = 1000, kMostHalvings = 16;
 constexpr std::uint32_t kTriesPerSetting = 20;  // a random search draws none twice, if it can
 
-std::string toml_text(const toml::node& node) {
-  std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
-  return out.str();
-}
-
 // A list or the text of a SweepValues.
 std::string values_text(const std::string& key, const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();

@@ -7,15 +7,10 @@
 #include <sstream>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {
-
-std::string show(const toml::node& node) {
-  std::ostringstream text;
-  node.visit([&](const auto& value) { text << value; });
-  return text.str();
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -33,13 +28,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string toml_text(const toml::node& node) {
+  if (const auto* number = node.as_floating_point())  // 0.03, not 0.029999999999999999
+    return shortest(number->get());
+  std::ostringstream text;
+  node.visit([&](const auto& value) { text << value; });
+  return text.str();
+}
+
 TomlSection::TomlSection(const toml::table& root, std::string_view name, const std::string& source)
     : name_(name), source_(source) {
   const auto* node = root.get(name);
   if (node == nullptr) return;
   table_ = node->as_table();
   require(table_ != nullptr, ErrorKind::usage, source_, ":", node->source().begin.line, ": ", name,
-          " must be a section [", name, "], found ", show(*node));
+          " must be a section [", name, "], found ", toml_text(*node));
 }
 
 const toml::node* TomlSection::find(std::string_view key) {
@@ -50,14 +53,14 @@ const toml::node* TomlSection::find(std::string_view key) {
 void TomlSection::read(std::string_view key, std::string& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_string(), key, "expected a text in quotes, found ", show(*node));
+  check(node->is_string(), key, "expected a text in quotes, found ", toml_text(*node));
   value = *node->value<std::string>();
 }
 
 void TomlSection::read(std::string_view key, bool& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_boolean(), key, "expected true or false, found ", show(*node));
+  check(node->is_boolean(), key, "expected true or false, found ", toml_text(*node));
   value = *node->value<bool>();
 }
 
@@ -65,7 +68,7 @@ void TomlSection::read(std::string_view key, double& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
   check(node->is_number() && std::isfinite(*node->value<double>()), key,
-        "expected a number, found ", show(*node));
+        "expected a number, found ", toml_text(*node));
   value = *node->value<double>();
 }
 
@@ -79,7 +82,7 @@ void TomlSection::read(std::string_view key, std::optional<double>& value) {
 void TomlSection::read(std::string_view key, std::vector<std::size_t>& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_array(), key, "expected a list such as [64], found ", show(*node));
+  check(node->is_array(), key, "expected a list such as [64], found ", toml_text(*node));
   value.clear();
   for (const auto& item : *node->as_array())
     value.push_back(static_cast<std::size_t>(integer(key, item, 1)));
@@ -87,7 +90,7 @@ void TomlSection::read(std::string_view key, std::vector<std::size_t>& value) {
 
 std::int64_t TomlSection::integer(std::string_view key, const toml::node& node, std::int64_t least,
                                   std::int64_t most) const {
-  check(node.is_integer(), key, "expected a whole number, found ", show(node));
+  check(node.is_integer(), key, "expected a whole number, found ", toml_text(node));
   const auto value = *node.value<std::int64_t>();
   check(value >= least && value <= most, key, "expected a whole number from ", least, " to ", most,
         ", found ", value);

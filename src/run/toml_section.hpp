@@ -13,6 +13,9 @@
 
 namespace porter {
 
+/// A value as a config would have it.
+std::string toml_text(const toml::node& node);
+
 /// Reads the keys of one [section] with their types and remembers which it has seen, so that what
 /// is left over is an unknown key. Every error names the source, the line and the key.
 class TomlSection {
