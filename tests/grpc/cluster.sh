@@ -96,6 +96,9 @@ resumed)
 stopped)
   start_cluster --set algorithm.rounds=100000 --insecure-test-noise --on-peer-loss wait:2s --keepalive 2s
   wait_for_round 1
+  "$porter" agent run/agents/agent-0/node.toml --insecure-test-noise --out run/agents/agent-0 >twice 2>&1 &&
+    fail "two agents work in one folder"
+  grep -q "another agent is working in this folder" twice || fail "$(cat twice)"
   kill -STOP "$(pid_of 1)"
   wait $cluster && fail "it did not fail"
   grep -q "agent-1 has been out of reach" run/agents/agent-*/agent.log || fail "nobody says who"
