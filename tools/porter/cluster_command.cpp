@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostRestarts = 1000;
-constexpr std::chrono::seconds kGrace{10};  // for the others to end after one has failed
+constexpr std::chrono::seconds kGrace{10};     // for the others to end after one has failed
+constexpr std::chrono::seconds kLastWords{5};  // once all have their results
 
 struct Options {
   std::string config, out, peer_loss = "wait:60s", keepalive = "10s", log = "text";
@@ -76,16 +77,26 @@ void signal_all(const std::vector<LocalAgent>& agents, int signal) {
     if (agent.running()) ::kill(agent.pid, signal);
 }
 
-// An agent that was killed is started again; one that failed takes the others with it.
+bool has_results(const LocalAgent& agent) {
+  return fs::exists(agent.folder / "model.npz") && fs::exists(agent.folder / "privacy.json");
+}
+
+// An agent that was killed is started again; one that failed takes the others with it. Once all
+// have their results nobody needs anybody any more, which one that was killed at the very end
+// cannot know: it would wait for those who have left.
 void supervise(std::vector<LocalAgent>& agents) {
   ClusterView view;
-  std::optional<Clock::time_point> over;
+  std::optional<Clock::time_point> over, complete;
   bool stopping = false;
   for (auto& agent : agents) start(agent);
   while (std::ranges::any_of(agents, &LocalAgent::running)) {
+    if (!complete && std::ranges::all_of(agents, has_results)) complete = Clock::now();
+    if (complete && Clock::now() - *complete > kLastWords) signal_all(agents, SIGKILL);
     for (auto& agent : agents) {
       const bool killed = reap(agent);
-      if (killed && !stopping && !over && agent.restarts < kMostRestarts) {
+      if (killed && complete) {
+        agent.exit_code = 0;
+      } else if (killed && !stopping && !over && agent.restarts < kMostRestarts) {
         ++agent.restarts;
         start(agent);
       } else if (!agent.running() && !agent.done() && !over) {
