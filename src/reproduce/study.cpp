@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/data/catalog.hpp"
 #include "porter/run/sweep_values.hpp"
 #include "run/config_table.hpp"

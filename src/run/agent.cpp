@@ -187,14 +187,15 @@ class AgentRun {
     status_.checkpoint = rounds;
   }
 
-  // The results are on disk; whoever does not answer any more has its own, or will ask others.
+  // The results are on disk. A neighbour that is out of reach may have finished and left; one that
+  // has not needs this agent to be started once more, as nobody else has its messages.
   void finish() {
     try {
       network_->finish();
       folder_.mark_finished();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::network) throw;
-      hooks_.log(concat("done, but not all neighbours said so: ", error.what()));
+      hooks_.log(concat("done, but ", error.what()));
     }
     report("finished");
   }

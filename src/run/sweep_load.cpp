@@ -6,7 +6,6 @@
 
 #include "config_table.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/sweep.hpp"
 #include "porter/run/sweep_values.hpp"

@@ -185,7 +185,8 @@ refused)
   rm -rf run
   start_cluster --set algorithm.rounds=100000 --insecure-test-noise
   wait_for_round 1
-  sed 's/^step = .*/step = 0.2/' run/agents/agent-1/node.toml >run/agents/agent-1/other.toml
+  sed 's/^step = .*/step = 0.2/; s/^checkpoint = .*/checkpoint = "every:7"/' run/agents/agent-1/node.toml \
+    >run/agents/agent-1/other.toml
   kill -STOP $cluster # it must not start the agent again
   kill -KILL "$(pid_of 1)"
   sleep 0.2
@@ -193,7 +194,7 @@ refused)
     fail "another config was accepted"
   kill -CONT $cluster
   wait $cluster && fail "the cluster went on"
-  grep -q "another run; these differ: algorithm.step" other.log || { cat other.log; exit 1; }
+  grep -q "another run; these differ: algorithm.step, run.checkpoint" other.log || { cat other.log; exit 1; }
   ;;
 esac
 cluster=

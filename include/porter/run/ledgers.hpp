@@ -23,7 +23,7 @@ class Ledgers {
   /// One more charge for every agent, on disk when this returns.
   void charge(const Experiment& experiment, std::uint32_t round);
   /// A crash between two ledgers leaves one behind. When the experiment knows the largest count,
-  /// all are raised to it, so that a checkpoint never holds more than one of them.
+  /// all are raised to it, so that no checkpoint counts more releases than a ledger does.
   void catch_up(const Experiment& experiment);
   /// Of the agent with the most charges.
   std::uint64_t charges() const;

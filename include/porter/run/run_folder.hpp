@@ -59,8 +59,8 @@ class RunFolder {
 /// Whether a run that ends like this writes a checkpoint first.
 bool wants_checkpoint(const Experiment& experiment, TrainStatus status);
 
-/// Runs the experiment in its folder: metrics, periodic checkpoints, a checkpoint on interruption,
-/// final files.
+/// Runs the experiment in its folder: metrics, periodic checkpoints, one at the end where it is
+/// wanted, final files.
 TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks);
 
 }  // namespace porter

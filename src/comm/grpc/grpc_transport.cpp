@@ -340,7 +340,8 @@ class GrpcTransport final : public NetworkTransport {
   void finish() override {
     const auto away = mailbox_.finish();
     (away.empty() ? finished_ : abandoned_) = true;
-    require(away.empty(), ErrorKind::network, "not known to have finished: ", away);
+    require(away.empty(), ErrorKind::network,
+            "these have not said that they have finished: ", away);
   }
   void abort(const std::string& reason) noexcept override {
     mailbox_.give_up(ErrorKind::network, gave_up_text(hosting_, options_.process, reason));
