@@ -141,9 +141,9 @@ TEST_F(Cli, AnotherRunsFolderIsRefused) {
 
 TEST_F(Cli, NoSpaceLeftIsAClearErrorAndLeavesNoHalfWrittenResult) {
   // A limit on file size fails writes as a full disk does.
-  const auto result = run_command("cd " + dir_.path().string() +
-                                  " && bash -c \"trap '' XFSZ; ulimit -f 1; " PORTER_BINARY_DIR
-                                  "/porter run c.toml --out out --set run.evaluate=every:1\"");
+  const auto result =
+      run_command("cd " + dir_.path().string() + " && bash -c \"trap '' XFSZ; ulimit -f 1; " +
+                  binary_dir() + "/porter run c.toml --out out --set run.evaluate=every:1\"");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_NE(result.output.find("cannot write"), std::string::npos) << result.output;
   EXPECT_FALSE(fs::exists(dir_ / "out" / "model.npz"));

@@ -16,7 +16,7 @@ namespace porter {
 class CommandTest : public testing::Test {
  protected:
   CommandResult porter(const std::string& arguments) {
-    return run_command("cd " + dir_.path().string() + " && " PORTER_BINARY_DIR "/porter " +
+    return run_command("cd " + dir_.path().string() + " && " + binary_dir() + "/porter " +
                        arguments);
   }
 

@@ -10,7 +10,7 @@ namespace porter {
 namespace {
 
 CommandResult keys(const TempDir& dir, const std::string& arguments) {
-  return run_command("cd " + dir.path().string() + " && " PORTER_BINARY_DIR "/porter keys " +
+  return run_command("cd " + dir.path().string() + " && " + binary_dir() + "/porter keys " +
                      arguments);
 }
 

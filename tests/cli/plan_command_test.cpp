@@ -10,7 +10,7 @@ namespace porter {
 namespace {
 
 CommandResult plan(const std::string& arguments) {
-  return run_command(PORTER_BINARY_DIR "/porter privacy plan " + arguments);
+  return run_command(binary_dir() + "/porter privacy plan " + arguments);
 }
 
 const std::string kSetting = "--m 200 --agents 10 --dim 1000 --epsilon 4 --delta 1e-5 ";

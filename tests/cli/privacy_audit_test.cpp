@@ -9,7 +9,7 @@ namespace porter {
 namespace {
 
 CommandResult audit(const std::string& arguments) {
-  return run_command(PORTER_BINARY_DIR "/porter privacy audit " + arguments);
+  return run_command(binary_dir() + "/porter privacy audit " + arguments);
 }
 
 const std::string kSetting =

@@ -11,12 +11,12 @@ namespace porter {
 namespace {
 
 CommandResult privacy(const std::string& arguments) {
-  return run_command(PORTER_BINARY_DIR "/porter privacy " + arguments);
+  return run_command(binary_dir() + "/porter privacy " + arguments);
 }
 
 nlohmann::json json_of(const std::string& arguments) {
   const auto result =
-      run_command("(" PORTER_BINARY_DIR "/porter privacy " + arguments + " --json 2>/dev/null)");
+      run_command("(" + binary_dir() + "/porter privacy " + arguments + " --json 2>/dev/null)");
   EXPECT_EQ(result.exit_code, 0) << result.output;
   return nlohmann::json::parse(result.output);
 }
@@ -54,7 +54,7 @@ TEST(PrivacyCommand, TabulatesThePapersClaims) {
 }
 
 TEST(PrivacyCommand, TheTableOfTheDocumentationIsTheCommands) {
-  std::ifstream file(PORTER_SOURCE_DIR "/docs/privacy.md");
+  std::ifstream file(source_dir() + "/docs/privacy.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const auto output = privacy("table --markdown").output;
   const auto table = output.substr(0, output.find("\n\n") + 1);

@@ -21,8 +21,8 @@ class ReproduceCommand : public testing::Test {
   CommandResult porter(const std::string& arguments) {
     const auto data = real_data_folder();
     return run_command("cd " + dir_.path().string() + " && " +
-                       (data ? "PORTER_DATA=" + data->string() + " " : "") +
-                       PORTER_BINARY_DIR "/porter reproduce " + arguments);
+                       (data ? "PORTER_DATA=" + data->string() + " " : "") + binary_dir() +
+                       "/porter reproduce " + arguments);
   }
   // The names of the list.
   std::vector<std::string> names() {
@@ -89,7 +89,7 @@ TEST_F(ReproduceCommand, WritesPicturesWhereAToolIsAtHand) {
   write_file(tool, "#!/bin/sh\n[ \"$2\" = --output ] && cp \"$4\" \"$3\"\n");
   fs::permissions(tool, fs::perms::owner_all);
   EXPECT_EQ(run_command("cd " + dir_.path().string() + " && PATH=" + (dir_ / "bin").string() +
-                        ":$PATH " PORTER_BINARY_DIR "/porter reproduce fig1 --out drawn")
+                        ":$PATH " + binary_dir() + "/porter reproduce fig1 --out drawn")
                 .exit_code,
             0);
   EXPECT_TRUE(fs::exists(dir_ / "drawn/fig1/figures/clipping.png"));
@@ -105,8 +105,7 @@ TEST_F(ReproduceCommand, RunsAFileOfTheUser) {
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_NE(result.output.find("1 of 2 runs did not finish"), std::string::npos) << result.output;
   // A run of the page is repeated by the command that stands there.
-  const auto again = run_command("cd " + (dir_ / "out/mine").string() +
-                                 " && " PORTER_BINARY_DIR
+  const auto again = run_command("cd " + (dir_ / "out/mine").string() + " && " + binary_dir() +
                                  "/porter run configs/one.toml --set run.seed=1 --out ../one");
   ASSERT_EQ(again.exit_code, 0) << again.output;
   const auto metrics = read_file(dir_ / "out/one/metrics.csv");

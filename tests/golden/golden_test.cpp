@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "every_simd_target.hpp"
+#include "paths.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/experiment.hpp"
 #include "temp_dir.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(PORTER_SOURCE_DIR) / "tests/golden";
+const fs::path kFolder = fs::path(source_dir()) / "tests/golden";
 
 // Where one agent stands after a round.
 struct State {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "paths.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
@@ -26,7 +27,7 @@ inline std::optional<std::filesystem::path> vectors_folder() {
   if (const auto folder = given("PORTER_VECTORS")) return folder;
   std::vector<std::filesystem::path> places;
   if (const auto data = given("PORTER_DATA")) places.push_back(data->parent_path() / "vectors");
-  const auto root = std::filesystem::path(PORTER_SOURCE_DIR);
+  const auto root = std::filesystem::path(source_dir());
   for (const auto& above : {root.parent_path(), root.parent_path().parent_path()})
     places.push_back(above / "shared" / "vectors");
   for (const auto& place : places)

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "paths.hpp"
+
 namespace porter {
 
 struct CommandResult {
@@ -48,7 +50,7 @@ class RunningPorter {
     arguments.insert(arguments.begin(), "porter");
     for (auto& argument : arguments) words.push_back(argument.data());
     words.push_back(nullptr);
-    execv(PORTER_BINARY_DIR "/porter", words.data());
+    execv((binary_dir() + "/porter").c_str(), words.data());
     _exit(9);
   }
   RunningPorter(const RunningPorter&) = delete;

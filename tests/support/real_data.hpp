@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "paths.hpp"
+
 namespace porter {
 
 /// The folder with the real data sets: $PORTER_DATA, or shared/data beside the repository. Tests
@@ -12,7 +14,7 @@ namespace porter {
 inline std::optional<std::filesystem::path> real_data_folder() {
   if (const char* given = std::getenv("PORTER_DATA"); given != nullptr && *given != '\0')
     return given;
-  auto beside = std::filesystem::path(PORTER_SOURCE_DIR).parent_path() / "shared" / "data";
+  auto beside = std::filesystem::path(source_dir()).parent_path() / "shared" / "data";
   if (std::filesystem::is_directory(beside)) return beside;
   return std::nullopt;
 }
