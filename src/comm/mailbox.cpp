@@ -12,6 +12,9 @@ constexpr std::size_t kRoundsAhead = 3;
 // A connection that lasts is a good one, whether there was something to send or not.
 constexpr std::chrono::seconds kLasting{5};
 
+// Wanted by a neighbour to whom this process has nothing to send.
+constexpr auto kNothing = ~std::uint32_t{0};
+
 }  // namespace
 
 Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std::string> names,
@@ -29,6 +32,29 @@ Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std:
 }
 
 std::string Mailbox::describe(std::uint32_t process) const { return names_[process]; }
+
+std::uint32_t Mailbox::meet() {
+  std::unique_lock lock(mutex_);
+  const auto end = began_ + options_.start_wait;
+  while (true) {
+    throw_if_over();
+    std::uint32_t last = 0;
+    const auto silent = std::ranges::find_if(neighbours_, [&](const auto& entry) {
+      last = std::max(last, entry.second.held.value_or(0));
+      return !entry.second.held;
+    });
+    if (silent == neighbours_.end()) return last;
+    if (Clock::now() < end) {
+      wait_until(lock, end);
+      continue;
+    }
+    const auto& [process, neighbour] = *silent;
+    over_ = {ErrorKind::network, concat(describe(process), " has not answered within ",
+                                        std::chrono::duration<double>(options_.start_wait).count(),
+                                        " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
+    wake_all();
+  }
+}
 
 void Mailbox::post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) {
   const auto copy = std::make_shared<const Payload>(bytes.begin(), bytes.end());
@@ -181,6 +207,8 @@ void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor
   auto& to = neighbours_.at(neighbour);
   require(round > to.forgotten, ErrorKind::protocol, describe(neighbour), " asks for round ", round,
           " again; it said before that all up to round ", to.forgotten, " is safe");
+  to.held = round == kNothing ? 0 : round - 1;
+  changed_.notify_all();
   const auto at = std::ranges::find_if(to.outbox, [&](const auto& p) { return p.round >= round; });
   cursor = {.next = to.first + static_cast<std::uint64_t>(at - to.outbox.begin())};
 }
@@ -262,7 +290,7 @@ void Mailbox::note_failure(std::uint32_t neighbour, const std::string& why) {
 
 std::uint32_t Mailbox::wanted_from(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
-  auto round = ~std::uint32_t{0};
+  auto round = kNothing;
   for (const auto& [agent, last] : last_)
     if (hosting_.process_of(agent) == neighbour) round = std::min(round, last + 1);
   return round;

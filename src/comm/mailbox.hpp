@@ -38,6 +38,9 @@ class Mailbox {
           Options options);
 
   // The transport's own side.
+  /// Waits until begin_sending was called for every neighbour. The last round that one of them
+  /// holds.
+  std::uint32_t meet();
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes);
   std::span<const Received> collect(std::uint32_t round);
   void settle(std::uint32_t round);
@@ -95,8 +98,9 @@ class Mailbox {
     // to it
     std::condition_variable news;  // for the one that sends to it
     std::deque<Parcel> outbox;
-    std::uint64_t first = 0;      // number of the outbox's first parcel
-    std::uint32_t forgotten = 0;  // the last round that was dropped from the outbox
+    std::uint64_t first = 0;            // number of the outbox's first parcel
+    std::uint32_t forgotten = 0;        // the last round that was dropped from the outbox
+    std::optional<std::uint32_t> held;  // the last round that it had when it answered last
     bool heard_finish = false, heard_over = false;
     // from it
     std::uint64_t connection = 0;
@@ -125,6 +129,7 @@ class Mailbox {
   const std::uint32_t process_;
   const std::vector<std::string> names_;
   const Options options_;
+  const Clock::time_point began_ = Clock::now();
   std::mutex mutex_;
   // Many threads look at this object; each kind of news wakes only those who wait for it.
   std::condition_variable changed_;  // for collect, finish and pause

@@ -60,6 +60,30 @@ TEST(Mailbox, SendsAgainFromTheRoundThatIsWanted) {
   EXPECT_EQ(box.send(second, 3), (std::vector<std::uint32_t>{3, 4, 5}));
 }
 
+// A restarted process hears what the others have seen of it before it sends anything.
+TEST(Mailbox, MeetsAllNeighboursAndKnowsTheLastRoundThatOneOfThemHolds) {
+  const Hosting path = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+  auto options = patient();
+  options.resume_after = 2;
+  Mailbox box(path, 1, {"a", "b", "c"}, options);
+  Mailbox::Cursor to_a, to_c;
+  box.begin_sending(0, 8, to_a);
+  auto met = std::async(std::launch::async, [&] { return box.meet(); });
+  EXPECT_EQ(met.wait_for(50ms), std::future_status::timeout);
+  box.begin_sending(2, 4, to_c);
+  EXPECT_EQ(met.get(), 7U);
+}
+
+TEST(Mailbox, NamesWhoDoesNotAnswer) {
+  auto options = patient();
+  options.start_wait = 20ms;
+  Box box(options);
+  box.connected(1);  // it comes, but is not found at its address
+  box.note_failure(1, "connection refused");
+  EXPECT_EQ(refusal([&] { box.meet(); }),
+            "there has not answered within 0.02 s: connection refused");
+}
+
 TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
   Box box;
   box.post_rounds(1, 5);

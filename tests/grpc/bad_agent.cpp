@@ -21,6 +21,7 @@ class BadTransport final : public NetworkTransport {
   BadTransport(std::unique_ptr<NetworkTransport> inner, std::string fault, std::size_t limit)
       : inner_(std::move(inner)), fault_(std::move(fault)), limit_(limit) {}
 
+  std::uint32_t meet() override { return inner_->meet(); }
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
     Payload message(bytes.begin(), bytes.end());
     if (round == kRound) {

@@ -139,6 +139,29 @@ TEST(GrpcLinks, SendsAgainWhatARestartedProcessMisses) {
   other.get();
 }
 
+// Both ends of a link may wait for each other; a process that comes back is told how far it was.
+TEST(GrpcLinks, TellsARestartedProcessHowFarItWas) {
+  auto options = network_options(2);
+  options[1].may_restart = true;
+  const auto a = make_network_transport(kPair, options[0]);
+  {
+    const auto b = make_network_transport(kPair, options[1]);
+    auto met = std::async(std::launch::async, [&] { return a->meet(); });
+    EXPECT_EQ(b->meet(), 0U);
+    EXPECT_EQ(met.get(), 0U);
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      b->post(round, 1, text("b"));
+      a->post(round, 0, text("a"));
+      a->collect(round);
+    }
+    b->abandon();
+  }
+  const auto b = make_network_transport(kPair, options[1]);
+  EXPECT_EQ(b->meet(), 3U);
+  b->abandon();
+  a->abandon();
+}
+
 TEST(GrpcLinks, EndsWhenALostPeerDoesNotComeBack) {
   auto options = network_options(2);
   options[0].peer_wait = 300ms;

@@ -53,6 +53,11 @@ struct NetworkOptions {
 /// back: what the other end has not got is sent again, byte for byte.
 class NetworkTransport : public Transport {
  public:
+  /// Blocks until every neighbour has been reached once and has answered the hello. Returns the
+  /// last round of this process's messages that any of them holds, 0 if none does. For a process
+  /// that has still something to send, before it posts; neighbours may be in the middle of the run,
+  /// or waiting here, too. Error{network} names who does not answer within the start wait.
+  virtual std::uint32_t meet() = 0;
   /// All rounds up to this one are safe in a checkpoint; the neighbours may forget them. Only for
   /// processes that may restart; for others, what is collected is safe.
   virtual void settle(std::uint32_t round) = 0;

@@ -328,6 +328,7 @@ class GrpcTransport final : public NetworkTransport {
     server_->Wait();
   }
 
+  std::uint32_t meet() override { return mailbox_.meet(); }
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
     require_postable(hosting_, options_.process, sender, bytes.size(), options_.max_message);
     mailbox_.post(round, sender, bytes);
