@@ -61,7 +61,7 @@ const AlgorithmInfo& find_algorithm(std::string_view name) {
     if (info.name == name) return info;
     known += (known.empty() ? "" : ", ") + info.name;
   }
-  fail(ErrorKind::usage, "algorithm.name: expected one of ", known, "; found \"", name, "\"");
+  fail(ErrorKind::usage, "expected one of ", known, "; found \"", name, "\"");
 }
 
 }  // namespace porter

@@ -65,7 +65,7 @@ AgentFolder::AgentFolder(fs::path path, const Config& config) : path_(std::move(
   const auto file = path_ / "config.toml";
   const auto text = to_toml(config);
   if (fs::exists(file)) {
-    const auto difference = first_difference(read_file(file), text);
+    const auto difference = config_difference(read_file(file), text);
     require(difference.empty(), ErrorKind::usage, path_.string(),
             " holds a run of another config (", difference, "); choose another --out");
   } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <sstream>
 
 #include "config_table.hpp"
+#include "difference.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/agent.hpp"
@@ -149,15 +149,7 @@ AgentOptions load_agent_options(const fs::path& path, const std::vector<std::str
 
 std::map<std::string, std::string> agent_facts(const Config& config, const Network& network,
                                                std::size_t dim) {
-  std::map<std::string, std::string> facts;
-  std::istringstream lines(to_toml(shared_config(config)));
-  std::string line, section;
-  while (std::getline(lines, line)) {
-    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
-    const auto equals = line.find(" = ");
-    if (equals != line.npos)
-      facts[section + '.' + line.substr(0, equals)] = line.substr(equals + 3);
-  }
+  auto facts = config_keys(to_toml(shared_config(config)));
   std::string graph, mixing;
   for (const auto& [a, b] : network.graph.edges()) graph += concat(a, ' ', b, '\n');
   for (std::size_t i = 0; i < network.graph.nodes(); ++i)

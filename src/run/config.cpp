@@ -279,7 +279,7 @@ void refuse_unknown_sections(const toml::table& root, const std::string& source)
       "data",    "model", "network", "algorithm",
       "privacy", "run",   "sweep",   "agent"};  // the last two: sweep.hpp, agent.hpp
   for (const auto& [key, node] : root)
-    require(known.contains(key.str()), ErrorKind::usage, source, ":", node.source().begin.line,
+    require(known.contains(key.str()), ErrorKind::usage, toml_place(node, source),
             ": unknown section or key \"", key.str(),
             "\"; expected [data], [model], [network], [algorithm], [privacy], [run], [sweep] or "
             "[agent]");

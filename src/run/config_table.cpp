@@ -6,6 +6,7 @@
 
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
+#include "toml_section.hpp"
 
 namespace porter {
 namespace {
@@ -45,15 +46,18 @@ void apply_override(toml::table& root, const std::string& override, const std::s
   const std::string section = override.substr(0, dot);
   const std::string key = override.substr(dot + 1, equals - dot - 1);
   const std::string value = override.substr(equals + 1);
-  if (!root.contains(section)) root.insert(section, toml::table{});
+  if (!root.contains(section)) root.insert(section, parse_toml("", option));
   auto* table = root.get(section)->as_table();
   require(table != nullptr, ErrorKind::usage, option, ": ", section, " is not a section");
-  try {
-    const auto parsed = toml::parse("v = " + value);
-    table->insert_or_assign(key, *parsed.get("v"));  // a copy: it has no line in the file
-  } catch (const toml::parse_error&) {
-    table->insert_or_assign(key, value);
-  }
+  auto parsed = [&] {
+    try {
+      return toml::parse("v = " + value, option);
+    } catch (const toml::parse_error&) {
+      return toml::parse("v = " + toml_text(toml::value<std::string>(value)), option);
+    }
+  }();
+  // Moved, not copied: a node that is moved still knows where it comes from.
+  table->insert_or_assign(key, std::move(*parsed.get("v")));
 }
 
 std::string resolved_value(std::string_view key, const std::string& value,

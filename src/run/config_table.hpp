@@ -14,8 +14,8 @@ namespace porter {
 /// A config before it is understood: the steps from a text to a Config.
 toml::table parse_toml(std::string_view text, const std::string& source);
 
-/// "section.key=value" into the table; `option` is what the user wrote it behind. The value is read
-/// as TOML; what is not TOML is a text.
+/// "section.key=value" into the table; `option` is what the user wrote it behind, and what errors
+/// about the value name. The value is read as TOML; what is not TOML is a text.
 void apply_override(toml::table& root, const std::string& override,
                     const std::string& option = "--set");
 

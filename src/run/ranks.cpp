@@ -156,6 +156,7 @@ TrainStatus train_on_ranks(Experiment& experiment, MpiSession& session,
   };
   StopQuestion question(experiment, session);
   inner.stop_requested = [&] { return question.ask(hooks.stop_requested()); };
+  if (wants_first_checkpoint(experiment)) files.write_checkpoint();
   const auto status = train(experiment, inner);
   if (wants_checkpoint(experiment, status)) files.write_checkpoint();
   files.finish(status);

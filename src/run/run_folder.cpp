@@ -32,10 +32,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,
           "the output folder ", path_.string(), " holds other files and no run; choose another");
   if (existing == ExistingRun::resume) {
-    require(holds_run, ErrorKind::usage, "cannot resume: ", path_.string(), " holds no run");
-    const auto difference = first_difference(read_file(path_ / kConfigFile), config);
-    require(difference.empty(), ErrorKind::usage, "cannot resume: ", path_.string(),
-            " was made with another config (", difference, ")");
+    require_same_config(path_, experiment.config());
     return;
   }
   require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
@@ -55,10 +52,25 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   ledgers_.open(path_, experiment, started(), 0);
 }
 
+void RunFolder::require_same_config(const fs::path& path, const Config& config) {
+  require(fs::exists(path / kConfigFile), ErrorKind::usage, "cannot resume: ", path.string(),
+          " holds no run");
+  const auto difference = config_difference(read_file(path / kConfigFile), to_toml(config));
+  require(difference.empty(), ErrorKind::usage, "cannot resume: ", path.string(),
+          " was made with another config (", difference, ")");
+}
+
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
 void RunFolder::restore(Experiment& experiment) {
-  if (has_checkpoint()) experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
+  if (has_checkpoint())
+    experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
+  else
+    require(!started(), ErrorKind::usage, "cannot resume: ", path_.string(),
+            " has begun and holds no checkpoint to go on from (run.checkpoint = \"every:N\" makes "
+            "them); ",
+            fs::exists(path_ / "ledger") ? "what its ledgers count stays spent. Take another --out"
+                                         : "to start it anew use --force");
   // A checkpoint is written when all ledgers count the same, so none may hold fewer.
   ledgers_.open(path_, experiment, started(), experiment.releases());
   experiment.raise_releases(ledgers_.charges());
@@ -124,6 +136,10 @@ bool wants_checkpoint(const Experiment& experiment, TrainStatus status) {
          (status != TrainStatus::diverged && experiment.privacy().secure());
 }
 
+bool wants_first_checkpoint(const Experiment& experiment) {
+  return experiment.round() == 0 && experiment.config().run.checkpoint_every > 0;
+}
+
 TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHooks hooks) {
   const auto period = experiment.config().run.checkpoint_every;
   TrainHooks inner = hooks;
@@ -140,6 +156,7 @@ TrainStatus train_in_folder(Experiment& experiment, RunFolder& folder, TrainHook
       folder.write_checkpoint(experiment);
     hooks.after_round(now);
   };
+  if (wants_first_checkpoint(experiment)) folder.write_checkpoint(experiment);
   const auto status = train(experiment, inner);
   if (wants_checkpoint(experiment, status)) folder.write_checkpoint(experiment);
   folder.finish(experiment, status);

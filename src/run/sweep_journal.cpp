@@ -96,7 +96,7 @@ void check_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existi
           "the output folder ", folder.string(), " holds other files and no sweep; choose another");
   if (existing == ExistingRun::resume) {
     require(holds_sweep, ErrorKind::usage, "cannot resume: ", folder.string(), " holds no sweep");
-    const auto difference = first_difference(read_file(folder / kPlanFile), sweep.toml);
+    const auto difference = config_difference(read_file(folder / kPlanFile), sweep.toml);
     require(difference.empty(), ErrorKind::usage, "cannot resume: ", folder.string(),
             " was made with another sweep (", difference, ")");
   }

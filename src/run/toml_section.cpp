@@ -36,6 +36,13 @@ std::string toml_text(const toml::node& node) {
   return text.str();
 }
 
+std::string toml_place(const toml::node& node, const std::string& source) {
+  const auto& [begin, end, path] = node.source();
+  if (path && *path != source)  // an option, or a part of the file that sets keys of another
+    return path->starts_with("--") ? *path : source + ": " + *path;
+  return begin.line > 0 ? concat(source, ":", begin.line) : source;
+}
+
 TomlSection::TomlSection(const toml::table& root, std::string_view name, const std::string& source)
     : name_(name), source_(source) {
   const auto* node = root.get(name);
@@ -114,9 +121,8 @@ void TomlSection::refuse_unknown_keys() const {
 
 std::string TomlSection::place(std::string_view key) const {
   const auto* node = table_ ? table_->get(key) : nullptr;
-  std::string line;
-  if (node && node->source().begin.line > 0) line = concat(":", node->source().begin.line);
-  return source_ + line + ": " + name_ + "." + std::string(key) + ": ";
+  return (node ? toml_place(*node, source_) : source_) + ": " + name_ + "." + std::string(key) +
+         ": ";
 }
 
 }  // namespace porter

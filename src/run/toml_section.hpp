@@ -16,6 +16,9 @@ namespace porter {
 /// A value as a config would have it.
 std::string toml_text(const toml::node& node);
 
+/// Where a value of the file `source` was written: the file and line, or the option that set it.
+std::string toml_place(const toml::node& node, const std::string& source);
+
 /// Reads the keys of one [section] with their types and remembers which it has seen, so that what
 /// is left over is an unknown key. Every error names the source, the line and the key.
 class TomlSection {

@@ -140,10 +140,10 @@ TEST_F(Cli, AnotherRunsFolderIsRefused) {
 }
 
 TEST_F(Cli, NoSpaceLeftIsAClearErrorAndLeavesNoHalfWrittenResult) {
-  // A limit on file size fails writes as a full disk does.
+  // A limit on file size fails writes as a full disk does; its signal must not end the program.
   const auto result =
-      run_command("cd " + dir_.path().string() + " && bash -c \"trap '' XFSZ; ulimit -f 1; " +
-                  binary_dir() + "/porter run c.toml --out out --set run.evaluate=every:1\"");
+      run_command("cd " + dir_.path().string() + " && bash -c \"ulimit -f 1; " + binary_dir() +
+                  "/porter run c.toml --out out --set run.evaluate=every:1\"");
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_NE(result.output.find("cannot write"), std::string::npos) << result.output;
   EXPECT_FALSE(fs::exists(dir_ / "out" / "model.npz"));
@@ -182,6 +182,64 @@ TEST_F(Cli, EvalUsesTheTrainedModel) {
   EXPECT_EQ(porter("eval out --which agent:3").exit_code, 2);
   EXPECT_EQ(porter("eval out --which x_worst").exit_code, 1);
   EXPECT_EQ(porter("eval missing").exit_code, 1);
+}
+
+TEST_F(Cli, EvalUsesTheDataItIsGivenOrRefuses) {
+  ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
+  write_file(dir_ / "new.csv", "6,1,1\n0,0,0\n5,4,1\n");
+  const auto result = porter("eval run --json --data new.csv");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(nlohmann::json::parse(result.output)["rows"], 3);
+  expect_refused("eval run --predictions out ", {{"--data nothere.csv", "nothere.csv"},
+                                                 {"--data synthetic", "classes"},
+                                                 {"--data new.csv,new.csv", "one file"},
+                                                 {"--data new.csv --train", "--train"}});
+  ASSERT_EQ(porter("run c.toml --out known --set data.train= --set data.test=").exit_code, 0);
+  expect_refused("eval known --predictions out ", {{"--data new.csv", "synthetic"}});
+}
+
+TEST_F(Cli, EvalTakesImagesWithTheirLabels) {
+  const auto idx = [](char dimensions, char rows, const std::string& body) {
+    const auto number = [](char value) { return std::string(3, '\0') + value; };
+    return std::string("\0\0\x08", 3) + dimensions + number(rows) +
+           (dimensions == 3 ? number(1) + number(2) : "") + body;
+  };
+  write_file(dir_ / "images", idx(3, 6, "ab01cd02ef03"));
+  write_file(dir_ / "labels", idx(1, 6, std::string("\0\1\0\1\0\1", 6)));
+  write_file(dir_ / "few", idx(3, 2, "ab01"));
+  write_file(dir_ / "few.labels", idx(1, 2, std::string("\0\1", 2)));
+  ASSERT_EQ(porter("run c.toml --out run --set data.train= --set data.test= --set "
+                   "data.train_images=images --set data.train_labels=labels")
+                .exit_code,
+            0);
+  expect_refused("eval run --predictions out ", {{"--data few", "IMAGES,LABELS"}});
+  const auto result = porter("eval run --json --data few,few.labels");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(nlohmann::json::parse(result.output)["rows"], 2);
+}
+
+TEST_F(Cli, ResumeNamesTheKeysThatDifferAlsoOfAFinishedRun) {
+  ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
+  const auto result =
+      porter("run c.toml --out run --resume --set algorithm.step=0.2 --set run.seed=3");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  for (const char* piece : {"algorithm.step: the folder says 0.1, this command says 0.2",
+                            "run.seed: the folder says 1, this command says 3"})
+    EXPECT_NE(result.output.find(piece), std::string::npos) << result.output;
+  const auto same = porter("run c.toml --out run --resume --set run.threads=2");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_NE(same.output.find("finished already"), std::string::npos) << same.output;
+}
+
+TEST_F(Cli, ResumeWithoutACheckpointIsRefused) {
+  ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
+  fs::remove(dir_ / "run" / "summary.json");  // as if it had been killed
+  const auto metrics = read_file(dir_ / "run" / "metrics.csv");
+  const auto result = porter("run c.toml --out run --resume");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("no checkpoint"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("--force"), std::string::npos) << result.output;
+  EXPECT_EQ(read_file(dir_ / "run" / "metrics.csv"), metrics);
 }
 
 TEST_F(Cli, CompareAndReportReadWhatRunWrote) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# engine.sh same|killed|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
+# engine.sh same|killed|moved|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
 set -eu
 case=$1 porter=$2 config=$3
 shift 3
@@ -43,6 +43,35 @@ killed)
   wait $job && exit 1
   if [ -e run/model.npz ]; then echo "too late: the run was finished" >&2; exit 1; fi
   "$@" -n 2 "$porter" run run/config.toml --resume --out run > log 2>&1 || { cat log; exit 1; }
+  same clean run
+  ;;
+moved)
+  # A simulation is killed and continued on ranks; these are killed and continued as a simulation.
+  long="--set algorithm.rounds=300000"
+  "$porter" run c.toml $long --out clean > log 2>&1
+  file() { stat -c %i run/checkpoint/checkpoint.npz 2> /dev/null || true; }
+  changed() {  # waits for a new checkpoint in the place of $1
+    until [ "$(file)" != "$1" ]; do kill -0 $job || { cat log; exit 1; }; sleep 0.02; done
+  }
+  ended() {
+    wait $job && exit 1
+    if [ -e run/model.npz ]; then echo "too late: the run was finished" >&2; exit 1; fi
+  }
+  "$porter" run c.toml $long --set run.checkpoint=every:200 --out run > log 2>&1 &
+  job=$!
+  changed ""  # that of round 0
+  changed "$(file)"
+  kill -9 $job
+  ended
+  old=$(file)
+  "$@" -n 2 "$porter" run run/config.toml --set run.engine=mpi --resume --out run > log 2>&1 &
+  job=$!
+  changed "$old"
+  kill -9 "$(ps -o pid= --ppid $job | head -n 1)"
+  ended
+  job=
+  "$porter" run run/config.toml --resume --out run > log 2>&1 || { cat log; exit 1; }
+  grep -q "resuming after round [1-9]" log || { cat log; exit 1; }
   same clean run
   ;;
 stopped)

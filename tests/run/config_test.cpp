@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "temp_dir.hpp"
@@ -176,6 +178,23 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
   }
   for (const char* bad : {"step", "algorithm.step", "=1", ".step=1", "algorithm.=1"})
     EXPECT_NE(error_of("", {bad}).find("--set"), std::string::npos) << bad;
+}
+
+TEST(Config, ErrorsBlameTheOptionThatSetTheKeyAndNotTheFile) {
+  const std::string file = "[algorithm]\nstep = 0.5\nname = \"porter-dp\"";
+  for (const auto& [override, rest] : std::map<std::string, std::string>{
+           {"algorithm.step=big", "algorithm.step: expected a number"},
+           {"algorithm.step=-1", "algorithm.step: expected a number > 0"},
+           {"algorithm.stepp=1", "algorithm.stepp: unknown key"},
+           {"algorithm.name=sgd", "algorithm.name: expected one of"},
+           {"run.engine=cloud", "run.engine: expected one of"},
+           {"algoritm.step=1", "unknown section"}})
+    EXPECT_EQ(error_of(file, {override}).find("--set: " + rest), 0U) << error_of(file, {override});
+  EXPECT_EQ(error_of("[algorithm]\nstep = -1", {"run.seed=3"}).find("c.toml:2: "), 0U);
+}
+
+TEST(Config, ErrorsNameAKeyOnce) {
+  EXPECT_EQ(error_of("[algorithm]\nname = \"sgd\"").find("c.toml:2: algorithm.name: expected"), 0U);
 }
 
 TEST(Config, FilesAreRelativeToTheConfig) {

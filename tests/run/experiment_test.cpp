@@ -299,6 +299,25 @@ TEST_F(ExperimentTest, PeriodicCheckpointsSurviveAKill) {
   EXPECT_EQ(model_bytes(experiment), model_bytes(straight));
 }
 
+TEST_F(ExperimentTest, ARunKilledBeforeItsFirstPeriodResumesFromItsStart) {
+  const auto path = dir_ / "early";
+  const auto periodic = config({"run.checkpoint=every:50"});
+  {
+    Experiment experiment(periodic);
+    RunFolder folder(path, experiment, ExistingRun::refuse);
+    EXPECT_THROW(train_in_folder(experiment, folder,
+                                 {.before_round =
+                                      [](std::uint32_t round) {
+                                        if (round == 9) throw std::runtime_error("killed");
+                                      }}),
+                 std::runtime_error);
+  }
+  Experiment experiment(periodic);
+  RunFolder folder(path, experiment, ExistingRun::resume);
+  EXPECT_NO_THROW(folder.restore(experiment));
+  EXPECT_EQ(experiment.round(), 0U);
+}
+
 TEST_F(ExperimentTest, DivergenceStopsAndKeepsTheMetrics) {
   Experiment experiment(config({"algorithm.name=dsgd", "algorithm.compressor=identity",
                                 "algorithm.step=1e200", "run.evaluate=every:1"}));
@@ -321,11 +340,14 @@ TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
     FAIL();
   } catch (const Error& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("step = 0.1"), std::string::npos) << text;
-    EXPECT_NE(text.find("step = 0.2"), std::string::npos) << text;
+    EXPECT_NE(text.find("algorithm.step: the folder says 0.1, this command says 0.2"),
+              std::string::npos)
+        << text;
   }
   Experiment threads(config({"run.threads=2"}));
   EXPECT_NO_THROW(RunFolder(path, threads, ExistingRun::resume));
+  EXPECT_NO_THROW(RunFolder::require_same_config(path, config({"run.engine=mpi"})));
+  EXPECT_THROW(RunFolder::require_same_config(path, config({"run.engine=grpc"})), Error);
   write_file(path / "notes.txt", "mine");
   write_file(path / "model.npz", "old");
   EXPECT_NO_THROW(RunFolder(path, other, ExistingRun::replace));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
+#include "porter/data/catalog.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
@@ -48,15 +50,61 @@ void write_predictions(const std::string& file, const Model& model, const Datase
   write_file(file, text);
 }
 
+bool is_known(const std::string& name) {
+  return std::ranges::any_of(known_data(), [&](const auto& data) { return data.name == name; });
+}
+
+// A file stands in for the run's test set, so that its labels and features mean what they did in
+// training. Two files are images and labels.
+void use_files(const Options& options, DataOptions& data) {
+  const auto comma = options.data.find(',');
+  const auto first = options.data.substr(0, comma);
+  const auto second = comma == options.data.npos ? "" : options.data.substr(comma + 1);
+  for (const auto& file : {first, second})
+    require(fs::is_regular_file(file) || (file.empty() && comma == options.data.npos),
+            ErrorKind::usage,
+            "--data: expected a file, or one of the known data sets (porter data "
+            "list); found \"",
+            file, "\"");
+  require(!options.on_train, ErrorKind::usage,
+          "--train evaluates on the run's training set; it does not go with --data FILE");
+  const bool idx = !data.train_images.empty();
+  require(idx || !data.train.empty(), ErrorKind::usage,
+          "--data: the run was trained on the known "
+          "data set ",
+          data.name, "; expected the name of a known data set, found the file ", first);
+  require(idx == !second.empty(), ErrorKind::usage, "--data: the run was trained on ",
+          idx ? "images and labels; expected IMAGES,LABELS" : "one table; expected one file",
+          ", found \"", options.data, "\"");
+  data.test = idx ? "" : first;
+  data.test_images = idx ? first : "";
+  data.test_labels = second;
+}
+
+// What to evaluate on. A known data set must have the classes that the run was trained with.
+DataPair choose_data(const Options& options, DataOptions data) {
+  const bool named = data.train.empty() && data.train_images.empty();
+  if (options.data.empty() || (named && options.data == data.name)) return load_data(data);
+  if (!is_known(options.data) || fs::is_regular_file(options.data)) {
+    use_files(options, data);
+    return load_data(data);
+  }
+  const auto classes = load_data(data).train.classes;
+  data.name = options.data;
+  for (auto* file : {&data.train, &data.test, &data.train_images, &data.train_labels,
+                     &data.test_images, &data.test_labels})
+    file->clear();
+  auto pair = load_data(data);
+  require(pair.train.classes == classes, ErrorKind::usage, "--data ", options.data,
+          ": its classes are not those that the run was trained with");
+  return pair;
+}
+
 void evaluate(const Options& options) {
   const fs::path given = options.model;
   const fs::path file = fs::is_directory(given) ? given / "model.npz" : given;
-  auto config = load_config(file.parent_path() / "config.toml");
-  if (fs::is_regular_file(options.data))
-    config.data.test = options.data;
-  else if (!options.data.empty())
-    config.data.name = options.data;
-  const auto pair = load_data(config.data);
+  const auto config = load_config(file.parent_path() / "config.toml");
+  const auto pair = choose_data(options, config.data);
   require(options.on_train || pair.test, ErrorKind::usage, pair.source,
           " has no test set; use --train to evaluate on the training set");
   const Dataset& data = options.on_train ? pair.train : *pair.test;
@@ -96,8 +144,8 @@ void add_eval_command(App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("model", options->model, "a run folder, or its model.npz")->required();
   command->add_option("--data", options->data,
-                      "a file in the training data's format, or a known data set (default: the "
-                      "run's own test set)");
+                      "a file in the training data's format (IMAGES,LABELS for IDX files), or a "
+                      "known data set (default: the run's own test set)");
   command->add_option("--which", options->which, "x_mean, x_best, x_out or agent:I")
       ->capture_default_str();
   command->add_flag("--train", options->on_train, "evaluate on the training set");

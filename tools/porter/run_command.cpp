@@ -61,8 +61,10 @@ void add_run_command(App& app, int& exit_code) {
   command->add_option("--out", options->out, "folder of the run (default: runs/NAME-TIME)");
   command->add_flag("--dry-run", options->dry_run,
                     "check everything and print the resolved config");
-  auto* resume = command->add_flag("--resume", options->resume,
-                                   "continue the run in --out from its checkpoint");
+  auto* resume =
+      command->add_flag("--resume", options->resume,
+                        "continue the run in --out from its checkpoint; the config must be "
+                        "the same, run.threads, run.checkpoint and run.engine aside");
   command->add_flag("--force", options->force, "replace the run in --out")->excludes(resume);
   command
       ->add_option("--watchdog", options->ranks.watchdog_seconds,

@@ -91,6 +91,7 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
 }
 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing) {
+  if (existing == ExistingRun::resume) RunFolder::require_same_config(out, config);
   if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == "finished") {
     fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
@@ -99,7 +100,7 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
   RunFolder folder(out, experiment, existing);
   if (existing == ExistingRun::resume) folder.restore(experiment);
   print_facts(experiment);
-  if (experiment.round() > 0) fmt::print("resuming after round {}\n", experiment.round());
+  if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", experiment.round());
 
   Progress progress(experiment, config.algorithm.name);
   std::optional<MetricsRow> last;

@@ -24,7 +24,8 @@ std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& o
 }
 
 // Whether rank 0 finds that there is nothing left to do.
-bool already_finished(MpiSession& session, const std::filesystem::path& out) {
+bool already_finished(MpiSession& session, const Config& config, const std::filesystem::path& out) {
+  if (session.rank() == 0) RunFolder::require_same_config(out, config);
   const bool finished = session.rank() == 0 && RunFolder::recorded_status(out) == "finished";
   return session.all_gather(std::as_bytes(std::span(&finished, 1)))[0][0] != std::byte{0};
 }
@@ -54,7 +55,7 @@ TrainStatus train_and_show(Experiment& experiment, MpiSession& session,
 
 TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
                 ExistingRun existing, const std::shared_ptr<RoundTrace>& trace) {
-  if (existing == ExistingRun::resume && already_finished(session, out)) {
+  if (existing == ExistingRun::resume && already_finished(session, config, out)) {
     if (session.rank() == 0)
       fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;

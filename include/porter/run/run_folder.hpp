@@ -23,8 +23,8 @@ class RunFolder {
   /// others.
   RunFolder(std::filesystem::path path, const Experiment& experiment, ExistingRun existing);
 
-  /// Continues from the checkpoint, if there is one, and drops the metrics that came after it. Only
-  /// after ExistingRun::resume.
+  /// Continues from the checkpoint and drops the metrics that came after it. Only after
+  /// ExistingRun::resume. Error{usage} if a run that has begun has no checkpoint.
   void restore(Experiment& experiment);
 
   /// A line of metrics.csv, on disk when this returns.
@@ -43,6 +43,9 @@ class RunFolder {
   /// Whether anything may have been released: there is a row of metrics.
   bool started() const;
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+  /// Error{usage} naming the keys unless the folder holds a run of this config; what does not
+  /// change results, like the number of threads, may differ.
+  static void require_same_config(const std::filesystem::path& path, const Config& config);
   /// The status in summary.json, empty if there is none.
   static std::string recorded_status(const std::filesystem::path& path);
 
@@ -56,6 +59,9 @@ class RunFolder {
   Ledgers ledgers_;
 };
 
+/// Whether a run writes a checkpoint before its first round, so that one that is killed early can
+/// be resumed.
+bool wants_first_checkpoint(const Experiment& experiment);
 /// Whether a run that ends like this writes a checkpoint first.
 bool wants_checkpoint(const Experiment& experiment, TrainStatus status);
 
