@@ -56,14 +56,21 @@ void every_simd_target(benchmark::internal::Benchmark* benchmark) {
     benchmark->Args({50890, static_cast<std::int64_t>(i)});
 }
 
-void limit_simd(benchmark::State& state) {
-  const auto target = porter::simd_targets().at(static_cast<std::size_t>(state.range(1)));
-  porter::limit_simd(target);
-  state.SetLabel(target);
-}
+class SimdOf {
+ public:
+  explicit SimdOf(benchmark::State& state) : before_(porter::simd_target()) {
+    const auto target = porter::simd_targets().at(static_cast<std::size_t>(state.range(1)));
+    porter::limit_simd(target);
+    state.SetLabel(target);
+  }
+  ~SimdOf() { porter::limit_simd(before_); }
+
+ private:
+  std::string before_;
+};
 
 void noise_normals(benchmark::State& state) {
-  limit_simd(state);
+  const SimdOf simd(state);
   std::vector<float> z(static_cast<std::size_t>(state.range(0)));
   std::uint32_t round = 0;
   for (auto _ : state) {
@@ -71,12 +78,11 @@ void noise_normals(benchmark::State& state) {
     benchmark::DoNotOptimize(z.data());
   }
   per_value(state);
-  porter::limit_simd(porter::simd_targets().front());
 }
 BENCHMARK(noise_normals)->Apply(every_simd_target);
 
 void philox_words(benchmark::State& state) {
-  limit_simd(state);
+  const SimdOf simd(state);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(state.range(0)));
   std::uint32_t round = 0;
   for (auto _ : state) {
@@ -84,7 +90,6 @@ void philox_words(benchmark::State& state) {
     benchmark::DoNotOptimize(words.data());
   }
   per_value(state);
-  porter::limit_simd(porter::simd_targets().front());
 }
 BENCHMARK(philox_words)->Apply(every_simd_target);
 

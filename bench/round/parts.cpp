@@ -7,7 +7,7 @@
 #include "porter/core/error.hpp"
 #include "porter/core/matmul.hpp"
 #include "porter/core/normal_noise.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter::bench {
 namespace {
@@ -19,11 +19,11 @@ GradientOptions without_noise(GradientOptions options) {
   return options;
 }
 
-// The widest vectors that the machine has: a limit must not be our compiler flags.
-PORTER_VECTOR_CLONES
-void stream_row(std::size_t size, double gamma, double eta, const double* __restrict gap_v,
-                const double* __restrict gap_x, double* __restrict u, double* __restrict v,
-                double* __restrict x) {
+[[gnu::always_inline]] inline void stream_entries(std::size_t size, double gamma, double eta,
+                                                  const double* __restrict gap_v,
+                                                  const double* __restrict gap_x,
+                                                  double* __restrict u, double* __restrict v,
+                                                  double* __restrict x) {
   for (std::size_t j = 0; j < size; ++j) {
     const double tracker = u[j] + gamma * gap_v[j];
     u[j] = tracker;
@@ -32,15 +32,29 @@ void stream_row(std::size_t size, double gamma, double eta, const double* __rest
   }
 }
 
-PORTER_VECTOR_CLONES
-void update_row(std::size_t size, double gamma, double eta, const double* __restrict gap_v,
-                const double* __restrict gap_x, double* __restrict u, double* __restrict v,
-                double* __restrict x) {
+[[gnu::always_inline]] inline void update_entries(std::size_t size, double gamma, double eta,
+                                                  const double* __restrict gap_v,
+                                                  const double* __restrict gap_x,
+                                                  double* __restrict u, double* __restrict v,
+                                                  double* __restrict x) {
   for (std::size_t j = 0; j < size; ++j) {
     u[j] += gamma * gap_v[j];
     v[j] = u[j] + v[j];
     x[j] += gamma * gap_x[j] - eta * v[j];
   }
+}
+
+// The vectors of the round itself: a limit must not be our compiler flags.
+void stream_row(std::size_t size, double gamma, double eta, const double* gap_v,
+                const double* gap_x, double* u, double* v, double* x) {
+  with_vectors([=]<std::size_t>()
+                   PORTER_INLINE { stream_entries(size, gamma, eta, gap_v, gap_x, u, v, x); });
+}
+
+void update_row(std::size_t size, double gamma, double eta, const double* gap_v,
+                const double* gap_x, double* u, double* v, double* x) {
+  with_vectors([=]<std::size_t>()
+                   PORTER_INLINE { update_entries(size, gamma, eta, gap_v, gap_x, u, v, x); });
 }
 
 std::vector<std::size_t> widths(const Setting& setting) {

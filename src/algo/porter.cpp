@@ -23,8 +23,8 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/algo/gossip.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_clones.hpp"
 #include "porter/core/vector_math.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -33,6 +33,7 @@ constexpr std::size_t kV = 0, kX = 1;
 
 // One pass over a tile, with g = G and v = V of the next round in one place:
 //   U <- U + gamma gap_v;   V <- U + G;   X <- X + gamma gap_x - eta V
+// NaN and infinities go their way, and the next message is refused.
 template <class Real>
 [[gnu::always_inline]] inline void move_tile(std::size_t size, Real gamma, Real eta,
                                              const Real* __restrict gap_v,
@@ -45,16 +46,16 @@ template <class Real>
   }
 }
 
-PORTER_VECTOR_CLONES
 void move(std::size_t size, double gamma, double eta, const double* gap_v, const double* gap_x,
           double* u, double* v, double* x) {
-  move_tile(size, gamma, eta, gap_v, gap_x, u, v, x);
+  with_vectors([=]<std::size_t>()
+                   PORTER_INLINE { move_tile(size, gamma, eta, gap_v, gap_x, u, v, x); });
 }
 
-PORTER_VECTOR_CLONES
 void move(std::size_t size, float gamma, float eta, const float* gap_v, const float* gap_x,
           float* u, float* v, float* x) {
-  move_tile(size, gamma, eta, gap_v, gap_x, u, v, x);
+  with_vectors([=]<std::size_t>()
+                   PORTER_INLINE { move_tile(size, gamma, eta, gap_v, gap_x, u, v, x); });
 }
 
 template <class Real>

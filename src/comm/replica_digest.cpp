@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -28,14 +28,12 @@ template <class Real>
   return sum;
 }
 
-PORTER_VECTOR_CLONES
 std::uint64_t sum(std::uint64_t key, const double* q, std::size_t size) {
-  return sum_of_entries(key, q, size);
+  return with_vectors([=]<std::size_t>() PORTER_INLINE { return sum_of_entries(key, q, size); });
 }
 
-PORTER_VECTOR_CLONES
 std::uint64_t sum(std::uint64_t key, const float* q, std::size_t size) {
-  return sum_of_entries(key, q, size);
+  return with_vectors([=]<std::size_t>() PORTER_INLINE { return sum_of_entries(key, q, size); });
 }
 
 std::uint64_t channel_key(std::uint32_t channel) { return mix(channel + kGolden); }

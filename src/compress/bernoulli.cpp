@@ -6,7 +6,7 @@
 #include "compressors.hpp"
 #include "floats.hpp"
 #include "porter/core/sampling.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -14,19 +14,20 @@ namespace {
 constexpr std::size_t kPiece = 256;
 
 // Bit i says whether the i-th of the uniforms, two words each, is below p = limit 2^-53.
-PORTER_VECTOR_CLONES
 void flag(std::span<const std::uint32_t> words, std::int64_t limit, std::uint32_t* bitmap) {
-  const std::size_t count = words.size() / 2;
-  for (std::size_t at = 0; at < count; at += 32) {
-    const auto* w = words.data() + 2 * at;
-    const auto size = std::min<std::size_t>(32, count - at);
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const auto u = (std::uint64_t{w[2 * i + 1]} << 32 | w[2 * i]) >> 11;
-      bits |= (static_cast<std::int64_t>(u) < limit ? 1U : 0U) << i;
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    const std::size_t count = words.size() / 2;
+    for (std::size_t at = 0; at < count; at += 32) {
+      const auto* w = words.data() + 2 * at;
+      const auto size = std::min<std::size_t>(32, count - at);
+      std::uint32_t bits = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto u = (std::uint64_t{w[2 * i + 1]} << 32 | w[2 * i]) >> 11;
+        bits |= (static_cast<std::int64_t>(u) < limit ? 1U : 0U) << i;
+      }
+      bitmap[at / 32] = bits;
     }
-    bitmap[at / 32] = bits;
-  }
+  });
 }
 
 // Entry i is kept if the i-th rng.uniform() is below p: one draw an entry, in order.
@@ -44,7 +45,7 @@ void draw_kept(double p, std::size_t d, RngStream rng, std::vector<std::uint32_t
 
 // Keeps each entry with probability p = k/d, independently (the paper's random sparsification).
 // Both ends draw the positions, so only the kept floats travel. Unscaled rho = p; scaled by 1/p it
-// is unbiased, with omega = 1/p - 1.
+// is unbiased, with omega = 1/p - 1. A kept NaN or infinity is refused, -0.0 travels as it is.
 class Bernoulli final : public Compressor {
  public:
   Bernoulli(Keep keep, bool unbiased) : keep_(keep), unbiased_(unbiased) {}

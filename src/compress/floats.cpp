@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -29,24 +29,28 @@ template <class Term>
 
 }  // namespace
 
-PORTER_VECTOR_CLONES
 double sum_of_squares(std::span<const float> x) {
-  return interleaved_sum(x, [](double value) { return value * value; });
+  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+    return interleaved_sum(x, [](double value) PORTER_INLINE { return value * value; });
+  });
 }
 
-PORTER_VECTOR_CLONES
 double sum_of_magnitudes(std::span<const float> x) {
-  return interleaved_sum(x, [](double value) { return std::abs(value); });
+  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+    return interleaved_sum(x, [](double value) PORTER_INLINE { return std::abs(value); });
+  });
 }
 
-PORTER_VECTOR_CLONES
 void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out) {
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(a[i] - b[i]);
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(a[i] - b[i]);
+  });
 }
 
-PORTER_VECTOR_CLONES
 void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
+  });
 }
 
 void scale_floats(double scale, std::span<float> x) {
@@ -68,17 +72,18 @@ float to_float(double value) {
   return static_cast<float>(value);
 }
 
-PORTER_VECTOR_CLONES
 std::size_t first_not_finite(std::span<const float> x) {
-  // Finite floats are those whose bits, without the sign, are below those of infinity. The maximum
-  // has no branch, so the usual case runs in vectors.
-  std::uint32_t largest = 0;
-  for (const float value : x)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
-  if (largest < 0x7F800000) return x.size();
-  return static_cast<std::size_t>(
-      std::find_if_not(x.begin(), x.end(), [](float value) { return std::isfinite(value); }) -
-      x.begin());
+  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+    // Finite floats are those whose bits, without the sign, are below those of infinity. The
+    // maximum has no branch, so the usual case runs in vectors.
+    std::uint32_t largest = 0;
+    for (const float value : x)
+      largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
+    if (largest < 0x7F800000) return x.size();
+    return static_cast<std::size_t>(
+        std::find_if_not(x.begin(), x.end(), [](float value) { return std::isfinite(value); }) -
+        x.begin());
+  });
 }
 
 void set_floats(std::span<const float> x, Payload& payload) {

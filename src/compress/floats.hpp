@@ -10,7 +10,8 @@
 
 namespace porter {
 
-/// out = a - b, rounded to float.
+/// out = a - b, rounded to float; NaN and infinities as in plain loops, to be found by
+/// first_not_finite.
 void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out);
 void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out);
 /// Replaces `out` by (a - b)[i], rounded to float, for each i of `indices`.
@@ -32,6 +33,7 @@ float to_float(double value);
 
 /// Sums in double over sixteen interleaved partial sums, entry i in sum i % 16; then sum j takes up
 /// sum j + 8, of these j + 4, j + 2 and j + 1. The order is part of the format of what is sent.
+/// NaN and infinities show in the sum.
 double sum_of_squares(std::span<const float> x);
 double sum_of_magnitudes(std::span<const float> x);
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "porter/core/sampling.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -19,14 +19,17 @@ constexpr std::size_t kSample = 2048;
 constexpr int kMagnitudeBits = 31;
 
 // The bits of |value|, which grow with it.
-std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF; }
+[[gnu::always_inline]] inline std::uint32_t magnitude(float value) {
+  return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF;
+}
 
 // How many magnitudes reach the threshold.
-PORTER_VECTOR_CLONES
 std::size_t count_from(std::uint32_t threshold, std::span<const float> x) {
-  std::uint32_t count = 0;
-  for (const float value : x) count += magnitude(value) >= threshold ? 1U : 0U;
-  return count;
+  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+    std::uint32_t count = 0;
+    for (const float value : x) count += magnitude(value) >= threshold ? 1U : 0U;
+    return count;
+  });
 }
 
 // A threshold that k magnitudes reach, and at most those that tie with the k-th more: bit by bit,
@@ -55,17 +58,18 @@ std::uint32_t likely_threshold(std::size_t k, std::span<const float> x) {
 }
 
 // Bit i of the bitmap says whether the magnitude of x[i] reaches the threshold.
-PORTER_VECTOR_CLONES
 void flag(std::uint32_t threshold, std::span<const float> x, std::span<std::uint32_t> bitmap) {
-  const std::size_t whole = x.size() / 32;
-  for (std::size_t w = 0; w < whole; ++w) {
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 32; ++i)
-      bits |= (magnitude(x[32 * w + i]) >= threshold ? 1U : 0U) << i;
-    bitmap[w] = bits;
-  }
-  for (std::size_t i = 32 * whole; i < x.size(); ++i)
-    bitmap[whole] |= (magnitude(x[i]) >= threshold ? 1U : 0U) << (i - 32 * whole);
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    const std::size_t whole = x.size() / 32;
+    for (std::size_t w = 0; w < whole; ++w) {
+      std::uint32_t bits = 0;
+      for (std::size_t i = 0; i < 32; ++i)
+        bits |= (magnitude(x[32 * w + i]) >= threshold ? 1U : 0U) << i;
+      bitmap[w] = bits;
+    }
+    for (std::size_t i = 32 * whole; i < x.size(); ++i)
+      bitmap[whole] |= (magnitude(x[i]) >= threshold ? 1U : 0U) << (i - 32 * whole);
+  });
 }
 
 // Replaces `positions` by those of all magnitudes that reach the threshold.

@@ -8,7 +8,7 @@
 
 #include "bits.hpp"
 #include "floats.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -23,28 +23,30 @@ float norm_rounded_up(std::span<const float> x) {
 }
 
 // codes[i] = sign * (top + 1) + level of x[i], with the uniform of its two words. norm > 0.
-PORTER_VECTOR_CLONES
 void quantise(std::span<const float> x, double norm, std::int32_t top, const std::uint32_t* words,
               std::uint32_t* codes) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    // The two words of rng.uniform(): both parts and their sum are exact.
-    const double u = static_cast<double>(words[2 * i + 1]) * 0x1p-32 +
-                     static_cast<double>(words[2 * i] >> 11) * 0x1p-53;
-    const double ratio = top * std::abs(double{x[i]}) / norm;
-    // u close to 1 may round the sum up to s + 1.
-    const std::int32_t level = std::min(top, static_cast<std::int32_t>(ratio + u));
-    codes[i] = static_cast<std::uint32_t>(level + (x[i] < 0 && level > 0 ? top + 1 : 0));
-  }
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      // The two words of rng.uniform(): both parts and their sum are exact.
+      const double u = static_cast<double>(words[2 * i + 1]) * 0x1p-32 +
+                       static_cast<double>(words[2 * i] >> 11) * 0x1p-53;
+      const double ratio = top * std::abs(double{x[i]}) / norm;
+      // u close to 1 may round the sum up to s + 1.
+      const std::int32_t level = std::min(top, static_cast<std::int32_t>(ratio + u));
+      codes[i] = static_cast<std::uint32_t>(level + (x[i] < 0 && level > 0 ? top + 1 : 0));
+    }
+  });
 }
 
-PORTER_VECTOR_CLONES
 void restore(std::span<float> out, double norm, std::int32_t top, double divisor,
              const std::uint32_t* codes) {
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto code = static_cast<std::int32_t>(codes[i]);
-    const auto magnitude = static_cast<float>(norm * (code & top) / (top * divisor));
-    out[i] = code > top ? -magnitude : magnitude;
-  }
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto code = static_cast<std::int32_t>(codes[i]);
+      const auto magnitude = static_cast<float>(norm * (code & top) / (top * divisor));
+      out[i] = code > top ? -magnitude : magnitude;
+    }
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace porter {
 /// u_i the i-th rng.uniform(). It is unbiased, and E|Q(x) - x|^2 <= omega |x|^2.
 ///
 /// |x| is summed in double (sum_of_squares) and travels as the next float that is not smaller.
+/// x must be finite: Error{numeric} where |x| is NaN or leaves float. -0.0 becomes 0.0.
 /// The levels use that same float, so its rounding causes no bias, and no l_i exceeds s.
 class Levels {
  public:

@@ -5,7 +5,7 @@
 
 #include "bits.hpp"
 #include "compressors.hpp"
-#include "porter/core/vector_clones.hpp"
+#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {
@@ -26,23 +26,24 @@ void check_range(std::span<const float> x) {
 
 // Rounds x and gives the codes. (w >> 11) 2^-53 < m 2^-23 for the 64 bits w of a uniform says no
 // more than (w >> 41) < m, and the upper word alone decides that.
-PORTER_VECTOR_CLONES
 void round(std::span<float> x, const std::uint32_t* words, std::uint32_t* codes) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
-    const std::uint32_t up = (words[2 * i + 1] >> 9) < (bits & 0x7FFFFF) ? 1 : 0;
-    const auto code = (bits >> kMantissaBits) + up;  // sign and exponent field
-    codes[i] = (bits & 0x7F800000) != 0 ? code : 0;
-    x[i] = std::bit_cast<float>(codes[i] << kMantissaBits);
-  }
+  with_vectors([=]<std::size_t>() PORTER_INLINE {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+      const std::uint32_t up = (words[2 * i + 1] >> 9) < (bits & 0x7FFFFF) ? 1 : 0;
+      const auto code = (bits >> kMantissaBits) + up;  // sign and exponent field
+      codes[i] = (bits & 0x7F800000) != 0 ? code : 0;
+      x[i] = std::bit_cast<float>(codes[i] << kMantissaBits);
+    }
+  });
 }
 
 // Natural compression (Horvath, Ho, Horvath, Sahu, Canini, Richtarik, 2019): |x_i| = 2^e (1 + m)
 // becomes 2^(e+1) if the i-th rng.uniform() is below m, else 2^e. Unbiased; the variance
 // 2^2e m (1 - m) is at most x_i^2 / 8, at m = 1/3, so omega = 1/8 and rho = 7/8.
 // An entry is 9 bits: sign * 256 + the exponent field of the float (2^e is e + 127), 0 for zero.
-// Entries below the smallest normal float, 2^-126, become zero; 2^128 is no float, so entries
-// above 2^127 are refused.
+// Entries below the smallest normal float, 2^-126, become zero, -0.0 too; 2^128 is no float, so
+// entries above 2^127, infinities and NaN are refused.
 class Natural final : public Compressor {
  public:
   std::optional<double> rho(std::size_t) const override { return 1 - 1.0 / 8; }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "porter/core/find_others.hpp"
+#include "porter/core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/find_others.cpp"
@@ -22,7 +23,8 @@ std::size_t compress_others(const float* row, std::size_t size, float background
   std::size_t at = 0, j = 0;
   // In registers and then to memory: some processors compress to memory very slowly.
   for (; j + lanes <= size; j += lanes) {
-    const auto other = hn::RebindMask(words, hn::Ne(hn::LoadU(floats, row + j), ground));
+    // Not(Eq), as Ne says no where one side is NaN.
+    const auto other = hn::RebindMask(words, hn::Not(hn::Eq(hn::LoadU(floats, row + j), ground)));
     const auto numbers = hn::Iota(words, static_cast<std::uint32_t>(j));
     hn::StoreU(hn::Compress(numbers, other), words, columns + at);
     at += hn::CountTrue(words, other);
@@ -41,6 +43,7 @@ namespace porter {
 HWY_EXPORT(compress_others);
 
 std::size_t find_others(std::span<const float> row, float background, std::uint32_t* columns) {
+  choose_simd();
   return HWY_DYNAMIC_DISPATCH(compress_others)(row.data(), row.size(), background, columns);
 }
 

@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "normal_pair.hpp"
+#include "porter/core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/normal_noise.cpp"
@@ -144,6 +145,7 @@ HWY_EXPORT(fill_normals);
 void NormalNoise::fill(std::size_t first, std::span<float> out) const {
   assert(first % kNoiseAlignment == 0 && first + out.size() <= std::size_t{1} << 33);
   const PhiloxStream stream(seed_, use_, agent_, round_);
+  choose_simd();
   HWY_DYNAMIC_DISPATCH(fill_normals)(stream, first / kNoiseAlignment, out.data(), out.size());
 }
 

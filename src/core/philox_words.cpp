@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "philox.hpp"
+#include "porter/core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/philox_words.cpp"
@@ -59,6 +60,7 @@ HWY_EXPORT(write_words);
 void philox_words(std::uint64_t seed, Draw use, std::uint32_t agent, std::uint32_t round,
                   std::uint32_t first_block, std::span<std::uint32_t> out) {
   const PhiloxStream stream(seed, use, agent, round);
+  choose_simd();
   auto done = HWY_DYNAMIC_DISPATCH(write_words)(stream, first_block, out.data(), out.size());
   while (done < out.size()) {
     const auto words = stream.block(first_block + static_cast<std::uint32_t>(done / 4));

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cctype>
 #include <cstdint>
+#include <cstdlib>
+#include <mutex>
 
 #include "porter/core/error.hpp"
 #include "porter/core/vectors.hpp"
@@ -19,6 +21,9 @@ std::int64_t all_targets() {
   static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;
 }
+
+// Whether limit_simd was called or PORTER_SIMD was looked at.
+std::atomic<bool> g_chosen{false};
 
 // The doubles in a register of the target in use; 0: not asked yet.
 std::atomic<std::size_t> g_width{0};
@@ -33,6 +38,20 @@ std::string target_name(std::int64_t target) {
   return name;
 }
 
+// `source` stands before the error.
+void limit(const char* source, std::string_view name) {
+  std::string known;
+  for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
+    if (target_name(lowest_bit(rest)) == name) {
+      g_width = 0;
+      return hwy::SetSupportedTargetsForTest(rest);
+    }
+    known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
+  }
+  fail(ErrorKind::usage, source, "unknown instruction set \"", name,
+       "\"; this processor has: ", known);
+}
+
 }  // namespace
 
 std::vector<std::string> simd_targets() {
@@ -43,20 +62,24 @@ std::vector<std::string> simd_targets() {
 }
 
 std::string simd_target() {
+  choose_simd();
   const auto all = all_targets();
   return target_name(lowest_bit(hwy::SupportedTargets() & all));
 }
 
 void limit_simd(std::string_view name) {
-  std::string known;
-  for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
-    if (target_name(lowest_bit(rest)) == name) {
-      g_width = 0;
-      return hwy::SetSupportedTargetsForTest(rest);
-    }
-    known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
-  }
-  fail(ErrorKind::usage, "unknown instruction set \"", name, "\"; this processor has: ", known);
+  limit("", name);
+  g_chosen = true;
+}
+
+void choose_simd() {
+  if (g_chosen.load(std::memory_order_acquire)) return;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (g_chosen) return;
+  const char* name = std::getenv("PORTER_SIMD");
+  if (name != nullptr && *name != '\0') limit("PORTER_SIMD: ", name);
+  g_chosen = true;
 }
 
 std::size_t vector_width() {

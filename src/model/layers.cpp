@@ -29,7 +29,7 @@ void multiply_by_slope(Activation::Kind kind, std::span<const Real> a, std::span
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= 1 - a[i] * a[i];
       return;
     case Activation::Kind::relu:
-      for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] > 0 ? delta[i] : 0;
+      for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] <= 0 ? 0 : delta[i];
   }
 }
 
@@ -42,7 +42,7 @@ void activate(Activation::Kind kind, std::span<Real> t) {
       for (Real& value : t) value = std::tanh(value);
       return;
     case Activation::Kind::relu:
-      for (Real& value : t) value = value > 0 ? value : 0;
+      for (Real& value : t) value = value <= 0 ? 0 : value;  // NaN stays: divergence must show
   }
 }
 

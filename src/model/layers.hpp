@@ -33,6 +33,7 @@ struct Layer {
 };
 
 /// An activation in place, and its derivative as a function of its value: delta *= activation'.
+/// NaN stays NaN, so that a broken weight or feature shows in the loss and in the norm.
 class Activation {
  public:
   enum class Kind { sigmoid, tanh, relu };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noise_trials.hpp"
 
+#include "porter/core/simd.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "privacy/noise_trials.cpp"
 #include <hwy/foreach_target.h>
@@ -88,6 +90,7 @@ void draw_trials(const TrialTable& table, const std::uint64_t* words, std::size_
   for (std::size_t i = 0; i < count; i += kTrialMultiple)
     for (std::size_t k = i; k < i + kTrialMultiple; ++k)
       entries[k] = table.slots[words[k] % kSlots];
+  choose_simd();
   HWY_DYNAMIC_DISPATCH(draw_trials)(table, words, entries, count, out, open);
 }
 

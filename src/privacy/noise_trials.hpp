@@ -54,7 +54,8 @@ constexpr std::size_t kTrialGroup = 256;   ///< trials at a time, at most
 
 /// out[i] = the value of trial words[i], for i < count, a multiple of kTrialMultiple. Bit i % 64 of
 /// open[i / 64] says that more than the word is needed: the share ties, the trial is not taken for
-/// sure, or it is a minus zero. Every instruction set gives the same bits.
+/// sure, or it is a minus zero. Every instruction set gives the same bits. Only words go in, so
+/// all numbers are finite.
 void draw_trials(const TrialTable& table, const std::uint64_t* words, std::size_t count,
                  double* out, std::uint64_t* open);
 

@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "every_simd_target.hpp"
-#include "porter/core/rng.hpp"
+#include <algorithm>
+
+#include "special_values.hpp"
 
 namespace porter {
 namespace {
@@ -51,6 +52,28 @@ void compare_on_every_target() {
 TEST(MixRows, GivesTheBitsOfPlainLoopsOnEveryTarget) {
   compare_on_every_target<double>();
   compare_on_every_target<float>();
+}
+
+template <class Real>
+void compare_special_values() {
+  for_every_special_value<Real>([](const std::vector<Real>& x) {
+    if (x.empty()) return;
+    BasicRows<Real> Q(2, x.size());
+    std::ranges::copy(ordinary_values<Real>(x.size(), 1), Q.row(0).begin());
+    std::ranges::copy(x, Q.row(1).begin());
+    const std::vector<std::vector<MixingWeight>> incoming = {{{0, 0.3}, {1, 0.7}}, {{1, 1.0}}};
+    const auto row = whole_lines<Real>(x.size());
+    std::vector<Real> out(2 * row), found;
+    mix_rows<Real>(incoming, Q, 0, x.size(), out);
+    for (std::size_t i = 0; i < 2; ++i)
+      found.insert(found.end(), &out[i * row], &out[i * row] + x.size());
+    expect_same(found, plain_loops<Real>(incoming, Q, 0, x.size()), "mix_rows");
+  });
+}
+
+TEST(MixRows, TakesSpecialValuesAsPlainLoopsDo) {
+  compare_special_values<double>();
+  compare_special_values<float>();
 }
 
 }  // namespace

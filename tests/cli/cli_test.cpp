@@ -63,6 +63,36 @@ TEST_F(Cli, EveryInstructionSetGivesTheSameModel) {
   EXPECT_NE(refused.output.find(simd_targets().front()), std::string::npos) << refused.output;
 }
 
+TEST_F(Cli, TheSimdVariableIsHeededByEveryCommandAndTheOptionWins) {
+  const std::string binary = binary_dir() + "/porter", last = simd_targets().back();
+  const auto with = [&](const std::string& value, const std::string& arguments) {
+    std::string line = "cd " + dir_.path().string() + " && PORTER_SIMD=" + value;
+    line += " " + binary + " " + arguments;
+    return run_command(line);
+  };
+  EXPECT_EQ(with(last, "run c.toml --out limited").exit_code, 0);
+  EXPECT_EQ(with("''", "graph --help").exit_code, 0);
+  EXPECT_EQ(with("abacus", "--simd " + last + " run c.toml --out winner").exit_code, 0);
+  for (const char* command : {"run c.toml --out none", "data list", "graph"}) {
+    const auto refused = with("abacus", command);
+    EXPECT_EQ(refused.exit_code, 2) << refused.output;
+    EXPECT_NE(refused.output.find("PORTER_SIMD: unknown instruction set \"abacus\""),
+              std::string::npos)
+        << refused.output;
+    for (const auto& known : simd_targets())
+      EXPECT_NE(refused.output.find(known), std::string::npos) << refused.output;
+  }
+}
+
+// A program of the library alone: here a test program, which fails and runs nothing.
+TEST_F(Cli, ATestProgramFailsOnAnUnknownSimdVariable) {
+  const auto result =
+      run_command("PORTER_SIMD=abacus " + binary_dir() +
+                  "/tests/test_cli --gtest_filter=Cli.RunWritesTheFolderOfTheContract");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.output.find("unknown instruction set \"abacus\""), std::string::npos);
+}
+
 TEST_F(Cli, AnInterruptWritesACheckpointAndResumeContinuesBitForBit) {
   const std::string slow = "--set algorithm.rounds=200000 --set run.evaluate=end";
   ASSERT_EQ(porter("run c.toml --out straight " + slow).exit_code, 0);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
 #include "porter/model/model.hpp"
@@ -151,33 +152,65 @@ TEST(GradientSum, TheDefaultOfAModelOfOnesOwnAgrees) {
 }
 
 // A sample whose gradient is not finite counts for nothing, alone and among others.
+// Of row 4, to the sum of batches with it.
+void expect_no_contribution(const Model& model, const Dataset& data) {
+  const auto x = random_point(model.dim(), 3);
+  Workspace workspace;
+  for (const std::vector<std::uint32_t>& rows :
+       {std::vector<std::uint32_t>{4}, {1, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) {
+    const BatchRequest batch{data, 0, rows, &kSmooth};
+    std::vector<double> sum(model.dim(), 7.0);
+    const double scale = model.gradient_sum(x, batch, sum, workspace);
+    ASSERT_TRUE(all_finite(sum));  // whatever the scale
+    for (double& value : sum) value *= scale;
+    const auto naive = naive_sum(model, x, batch);
+    expect_close(sum, naive, 1e-8);
+    if (const auto narrow = float_sum(model, x, batch, workspace))
+      expect_close(*narrow, naive, 1e-5);
+  }
+}
+
+// 9 features are fewer than a register of the widest set has lanes, 33 are two of them and one.
 TEST(GradientSum, ABrokenSampleContributesNothing) {
   const auto inf = std::numeric_limits<float>::infinity();
   const auto nan = std::numeric_limits<float>::quiet_NaN();
-  for (const auto& c : cases())
-    for (const bool images : {false, true})
-      for (const float broken : {inf, -inf, nan})
-        for (const std::size_t column : {0, 5}) {
-          SCOPED_TRACE(testing::Message()
-                       << c.name << (images ? " images " : " ") << broken << " at " << column);
-          auto data = images ? mostly_background(60, 9, c.classes, -0.4F)
-                             : toy_data(60, 9, c.classes, false);
-          data.values[4 * 9 + column] = broken;
-          const auto model = make_model(c.options, 9, c.classes);
-          const auto x = random_point(model->dim(), 3);
-          Workspace workspace;
-          for (const std::vector<std::uint32_t>& rows :
-               {std::vector<std::uint32_t>{4}, {1, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) {
-            const BatchRequest batch{data, 0, rows, &kSmooth};
-            std::vector<double> sum(model->dim(), 7.0);
-            const double scale = model->gradient_sum(x, batch, sum, workspace);
-            ASSERT_TRUE(all_finite(sum));  // whatever the scale
-            for (double& value : sum) value *= scale;
-            expect_close(sum, naive_sum(*model, x, batch), 1e-8);
-            if (const auto narrow = float_sum(*model, x, batch, workspace))
-              expect_close(*narrow, naive_sum(*model, x, batch), 1e-5);
-          }
-        }
+  for_every_simd_target([&](const std::string&) {
+    for (const auto& c : cases())
+      for (const bool images : {false, true})
+        for (const std::size_t features : {9, 33})
+          for (const float broken : {inf, -inf, nan})
+            for (const std::size_t column : {std::size_t{0}, std::size_t{5}, features - 1}) {
+              SCOPED_TRACE(testing::Message() << c.name << (images ? " images " : " ") << broken
+                                              << " at " << column << " of " << features);
+              auto data = images ? mostly_background(60, features, c.classes, -0.4F)
+                                 : toy_data(60, features, c.classes, false);
+              data.values[4 * features + column] = broken;
+              expect_no_contribution(*make_model(c.options, features, c.classes), data);
+            }
+  });
+}
+
+// A weight that is not a number must show in loss and gradient, whatever lies above it.
+TEST(GradientSum, ABrokenWeightIsSeenInEveryModel) {
+  for (const auto& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const auto data = toy_data(20, 9, c.classes, false);
+    const auto model = make_model(c.options, 9, c.classes);
+    for (const std::size_t at : {std::size_t{0}, model->dim() - 1}) {
+      auto x = random_point(model->dim(), 3);
+      x[at] = std::numeric_limits<double>::quiet_NaN();
+      EXPECT_TRUE(std::isnan(model->evaluate(x, data, 0, 20, {}).loss));
+      const std::vector<std::span<const double>> points = {x};
+      std::vector<Model::Totals> totals(1);
+      model->evaluate_points(points, data, 0, 20, totals);
+      EXPECT_TRUE(std::isnan(totals[0].loss));
+      std::vector<double> sum(model->dim());
+      Workspace workspace;
+      const auto rows = first_rows(3);
+      model->gradient_sum(x, {data, 0, rows, nullptr}, sum, workspace);
+      EXPECT_FALSE(all_finite(sum));
+    }
+  }
 }
 
 // Where data term and regulariser nearly cancel, the digits of their sum do too; the clipped

@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "every_simd_target.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
 #include "secret_entropy.hpp"
+#include "special_values.hpp"
 
 namespace porter {
 namespace {
@@ -67,6 +67,22 @@ TEST(SecureNoise, EveryInstructionSetReleasesTheSameBits) {
     auto y = g;
     mechanism.release(y, noise);
     EXPECT_EQ(y, expected);
+  });
+}
+
+TEST(SecureNoise, RefusesWhatIsNotFiniteAtEveryPlaceAndLeavesIt) {
+  NoiseStream noise(fixed_entropy);
+  for_every_special_value<double>([&](const std::vector<double>& g) {
+    if (g.empty()) return;
+    const SecureNoise mechanism(0.7, 2, g.size());
+    auto y = g;
+    if (all_finite(g)) {
+      mechanism.release(y, noise);
+      for (const double value : y) ASSERT_TRUE(std::isfinite(value));
+    } else {
+      ASSERT_THROW(mechanism.release(y, noise), Error);
+      expect_same(y, g, "refused");
+    }
   });
 }
 

@@ -7,15 +7,17 @@
 
 namespace porter {
 
-/// Calls test(name) with each instruction set of this processor in use, then returns to the best.
+/// Calls test(name) with each instruction set of this processor in use, then returns to the one
+/// that was in use.
 template <class Test>
 void for_every_simd_target(const Test& test) {
+  const auto before = simd_target();
   for (const auto& target : simd_targets()) {
     SCOPED_TRACE(target);
     limit_simd(target);
     test(target);
   }
-  limit_simd(simd_targets().front());
+  limit_simd(before);
 }
 
 }  // namespace porter

@@ -84,6 +84,10 @@ Option* App::get_option(const std::string& name) { return keep(parts_->app->get_
 
 void App::callback(const std::function<void()>& action) { parts_->app->callback(action); }
 
+void App::before_commands(const std::function<void()>& action) {
+  parts_->app->parse_complete_callback(action);
+}
+
 void App::footer(const std::string& text) { parts_->app->footer(text); }
 
 void App::require_subcommand(int count) { parts_->app->require_subcommand(count); }
@@ -119,7 +123,6 @@ bool App::parse(int argc, char** argv) {
 
 Option* Option::required() { return option_.required(), this; }
 Option* Option::type_name(const std::string& name) { return option_.type_name(name), this; }
-Option* Option::default_str(const std::string& text) { return option_.default_str(text), this; }
 Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
 Option* Option::group(const std::string& name) { return option_.group(name), this; }
 Option* Option::expected(int values) { return option_.expected(values), this; }

@@ -21,7 +21,6 @@ class Option {
 
   Option* required();
   Option* type_name(const std::string& name);
-  Option* default_str(const std::string& text);
   Option* capture_default_str();
   Option* group(const std::string& name);
   Option* expected(int values);
@@ -56,6 +55,8 @@ class App {
   /// One that was added before.
   Option* get_option(const std::string& name);
   void callback(const std::function<void()>& action);
+  /// Called when the line is read, before the callbacks of sub-commands.
+  void before_commands(const std::function<void()>& action);
   void footer(const std::string& text);
   void require_subcommand(int count);
   void version_flag(const std::string& name, const std::string& text);

@@ -19,9 +19,10 @@ int run(int argc, char** argv) {
       "porter", "porter: decentralised training with compressed messages, clipping and privacy");
   app.version_flag("--version", std::string("porter ") + porter::kVersion);
   app.add_action("--simd", porter::limit_simd,
-                 "Use no better instruction set than this; results do not depend on it")
-      ->type_name("NAME")
-      ->default_str(porter::simd_target());
+                 "Use no better instruction set than this (default: $PORTER_SIMD, or the best); "
+                 "results do not depend on it")
+      ->type_name("NAME");
+  app.before_commands(porter::choose_simd);
   app.require_subcommand(1);
   int exit_code = 0;
   porter::cli::add_demo_command(app, exit_code);

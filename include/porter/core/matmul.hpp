@@ -9,7 +9,8 @@
 namespace porter {
 
 /// Products of matrices that somebody else owns, of double or float. Product and sum are rounded
-/// apart and the order of the sums is fixed, so the bits are the same on every instruction set.
+/// apart and the order of the sums is fixed, so the bits are the same on every instruction set. NaN
+/// and infinities go their way as in the plain loops, zeros keep their signs.
 
 /// Element (i, j) at data[i * row_stride + j * column_stride].
 template <class Real>

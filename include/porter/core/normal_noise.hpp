@@ -14,8 +14,8 @@ inline constexpr std::size_t kNoiseAlignment = 64;
 
 /// The simulated Gaussian perturbation of one agent in one round: independent standard normals,
 /// numbered from 0 to 2^33 - 1, of which any part can be made alone. docs/randomness.md defines
-/// them; every processor gives the same bits. The tails follow the normal law beyond 9 standard
-/// deviations. Not for secrets: whoever knows the seed knows the noise.
+/// them; every processor gives the same bits, all of them finite. The tails follow the normal law
+/// beyond 9 standard deviations. Not for secrets: whoever knows the seed knows the noise.
 class NormalNoise {
  public:
   NormalNoise(std::uint64_t seed, std::uint32_t agent, std::uint32_t round, Draw use = Draw::noise)

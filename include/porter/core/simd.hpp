@@ -12,11 +12,17 @@ namespace porter {
 /// the same bits.
 std::vector<std::string> simd_targets();
 
-/// The one in use: the best, unless limit_simd says otherwise.
+/// The one in use: the best, unless limit_simd or the environment variable PORTER_SIMD says
+/// otherwise. Error{usage} if the variable holds none of the names.
 std::string simd_target();
 
 /// From now on the whole program uses `name`, or what comes after it where a kernel has no code for
-/// it. Call it before other threads start. Throws Error{usage} listing the names that are possible.
+/// it, whatever PORTER_SIMD says. Call it before other threads start. Throws Error{usage} listing
+/// the names that are possible.
 void limit_simd(std::string_view name);
+
+/// Heeds PORTER_SIMD unless that is done or limit_simd was called. Kernels call it before they
+/// choose their code. Error{usage} as from simd_target().
+void choose_simd();
 
 }  // namespace porter

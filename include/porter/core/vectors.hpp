@@ -22,24 +22,24 @@ std::size_t vector_width();
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 template <class Work>
-[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] void run_wide(const Work& work) {
-  work.template operator()<8>();
+[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] auto run_wide(Work work) {
+  return work.template operator()<8>();
 }
 template <class Work>
-[[gnu::target("arch=x86-64-v3")]] void run_medium(const Work& work) {
-  work.template operator()<4>();
+[[gnu::target("arch=x86-64-v3")]] auto run_medium(Work work) {
+  return work.template operator()<4>();
 }
 #endif
 
-/// Calls work.operator()<lanes>() with the vector width of this machine. The work, and what it
-/// calls, must be always_inline to be compiled for that width.
+/// What work.operator()<lanes>() returns, with the vector width of the instruction set in use. The
+/// work, and what it calls, must be always_inline to be compiled for that width.
 template <class Work>
-void with_vectors(const Work& work) {
+auto with_vectors(Work work) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   if (vector_width() == 8) return run_wide(work);
   if (vector_width() == 4) return run_medium(work);
 #endif
-  work.template operator()<2>();
+  return work.template operator()<2>();
 }
 
 /// Sums that run over vectors keep this many partial sums, whatever the width, in a fixed order.

@@ -36,8 +36,8 @@ class SecureNoise {
   /// positive and finite; Error{privacy} where no grid keeps the rounding below 1e-3 of it.
   SecureNoise(double stddev, double sensitivity, std::size_t dim);
 
-  /// Replaces g by y. Error{privacy}, with g as it was, where g is not finite or too large for the
-  /// grid to be exact in double.
+  /// Replaces g by y. Error{privacy}, with g as it was, where g is not finite (NaN too) or too
+  /// large for the grid to be exact in double. -0.0 counts as 0.0, and y holds no -0.0.
   void release(std::span<double> g, NoiseStream& noise) const;
 
   double grid() const { return grid_; }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every test program fails if PORTER_SIMD is no instruction set of this processor, also one that
+// runs no kernel.
+#include <gtest/gtest.h>
+
+#include "porter/core/error.hpp"
+#include "porter/core/simd.hpp"
+
+namespace porter {
+namespace {
+
+class SimdVariable final : public testing::Environment {
+  void SetUp() override {
+    try {
+      choose_simd();
+    } catch (const Error& error) {
+      FAIL() << error.what();
+    }
+  }
+};
+
+[[maybe_unused]] const auto* const kSimdVariable =
+    testing::AddGlobalTestEnvironment(new SimdVariable);
+
+}  // namespace
+}  // namespace porter
