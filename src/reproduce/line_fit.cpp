@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/reproduce/line_fit.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -17,6 +18,43 @@ double mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
+}
+
+// Logarithms of the runs of one value.
+struct Group {
+  std::vector<double> u, v;
+};
+
+std::vector<Group> groups_of(std::span<const Replicates> values) {
+  std::vector<Group> groups;
+  for (const auto& value : values) {
+    Group group;
+    for (std::size_t i = 0; i < value.x.size(); ++i)
+      if (usable(value.x[i]) && usable(value.y[i])) {
+        group.u.push_back(std::log(value.x[i]));
+        group.v.push_back(std::log(value.y[i]));
+      }
+    if (!group.u.empty()) groups.push_back(std::move(group));
+  }
+  std::sort(groups.begin(), groups.end(),
+            [](const Group& a, const Group& b) { return mean(a.u) < mean(b.u); });
+  std::vector<Group> merged;
+  for (auto& group : groups) {
+    if (!merged.empty() && mean(group.u) - mean(merged.back().u) < 1e-9) {
+      auto& last = merged.back();
+      last.u.insert(last.u.end(), group.u.begin(), group.u.end());
+      last.v.insert(last.v.end(), group.v.begin(), group.v.end());
+    } else {
+      merged.push_back(std::move(group));
+    }
+  }
+  return merged;
+}
+
+// P(F > ratio) = I_{b / (b + a ratio)}(b / 2, a / 2), with the sums of squares for the ratio.
+double f_tail(double lack, double a, double error, double b) {
+  if (lack == 0) return 1;
+  return incomplete_beta(b / 2, a / 2, error / (error + lack));
 }
 
 }  // namespace
@@ -72,6 +110,37 @@ std::string slope_verdict(const PowerLaw& law, double exponent) {
                        : exponent > 0 ? law.low > exponent
                                       : true;
   return steeper ? "steeper" : "flatter";
+}
+
+Linearity test_line(std::span<const Replicates> values, const PowerLaw& law) {
+  const auto groups = groups_of(values);
+  Linearity out;
+  for (std::size_t j = 1; j < groups.size(); ++j) {
+    const auto &left = groups[j - 1], &right = groups[j];
+    out.local_slopes.push_back((mean(right.v) - mean(left.v)) / (mean(right.u) - mean(left.u)));
+  }
+  // Of the residuals of the line: what the values' means have, and what is left within the values.
+  double lack = 0, error = 0;
+  std::size_t runs = 0;
+  for (const auto& group : groups) {
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < group.u.size(); ++i)
+      residuals.push_back(group.v[i] - std::log(law.scale) - law.slope * group.u[i]);
+    const double middle = mean(residuals);
+    lack += static_cast<double>(residuals.size()) * middle * middle;
+    for (const double residual : residuals) error += (residual - middle) * (residual - middle);
+    runs += residuals.size();
+  }
+  if (groups.size() > 2 && runs > groups.size())
+    out.p = f_tail(lack, static_cast<double>(groups.size() - 2), error,
+                   static_cast<double>(runs - groups.size()));
+  return out;
+}
+
+bool Linearity::fits(double exponent) const {
+  if (local_slopes.size() < 2) return false;  // two values lie on any line
+  const auto [low, high] = std::minmax_element(local_slopes.begin(), local_slopes.end());
+  return *high - *low <= std::abs(exponent) / 2 || (p && *p >= kAlpha);
 }
 
 }  // namespace porter

@@ -10,27 +10,34 @@
 namespace porter {
 namespace {
 
-struct Points {
-  std::vector<double> x, y;
-};
-
-// One per finished run of the series, all values and seeds.
-Points points_of(const Study& study, const StudyResult& result, std::size_t series) {
-  Points points;
+// The finished runs of the series, by value.
+std::vector<Replicates> replicates_of(const Study& study, const StudyResult& result,
+                                      std::size_t series) {
+  std::vector<Replicates> values;
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     if (study.settings[s].series != series) continue;
+    auto& value = values.emplace_back();
     for (const auto* run : finished_runs(result, s)) {
       const auto x = run_figure(study.x, *study.settings[s].config, *run);
       const auto y = run_figure(study.y, *study.settings[s].config, *run);
       if (!x || !y) continue;
-      points.x.push_back(*x);
-      points.y.push_back(*y);
+      value.x.push_back(*x);
+      value.y.push_back(*y);
     }
   }
-  return points;
+  return values;
 }
 
-Series fitted_line(const std::string& name, const Points& points, const PowerLaw& law,
+Replicates all_runs(const std::vector<Replicates>& values) {
+  Replicates all;
+  for (const auto& value : values) {
+    all.x.insert(all.x.end(), value.x.begin(), value.x.end());
+    all.y.insert(all.y.end(), value.y.begin(), value.y.end());
+  }
+  return all;
+}
+
+Series fitted_line(const std::string& name, const Replicates& points, const PowerLaw& law,
                    std::size_t style) {
   const auto [low, high] = std::minmax_element(points.x.begin(), points.x.end());
   Series line{.name = name, .style = style};
@@ -57,23 +64,56 @@ Series theorem_line(const Series& fitted, double exponent) {
 
 std::string number(double value) { return fmt::format("{:.3f}", value); }
 
-std::vector<TableCell> slope_row(const Study& study, const std::string& label,
-                                 const std::optional<PowerLaw>& law, std::size_t points) {
-  if (!law)
-    return {{.text = label},
-            {},
-            {},
-            {},
-            {.text = number(study.exponent), .value = study.exponent},
-            {.text = points < 3 ? "fewer than three points" : "x does not vary"},
-            {.text = std::to_string(points), .value = double(points)}};
+std::string slopes_text(const Linearity& line) {
+  std::string text;
+  for (const double slope : line.local_slopes)
+    text += fmt::format("{}{:.2f}", text.empty() ? "" : ", ", slope);
+  return text;
+}
+
+// What is known of one series; the law only where a line fits.
+struct Fit {
+  std::optional<PowerLaw> law;
+  Linearity line;
+  std::string verdict;
+};
+
+Fit fit_of(const std::vector<Replicates>& values, const Replicates& points, double exponent) {
+  Fit fit;
+  fit.law = fit_power_law(points.x, points.y);
+  if (!fit.law) {
+    fit.verdict = points.x.size() < 3 ? "fewer than three points" : "x does not vary";
+    return fit;
+  }
+  fit.line = test_line(values, *fit.law);
+  if (fit.line.fits(exponent)) {
+    fit.verdict = slope_verdict(*fit.law, exponent);
+    return fit;
+  }
+  fit.law.reset();
+  fit.verdict = fit.line.local_slopes.size() < 2 ? "two values lie on any line"
+                                                 : "no line: local slopes " + slopes_text(fit.line);
+  return fit;
+}
+
+std::vector<TableCell> slope_row(const Study& study, const std::string& label, const Fit& fit,
+                                 std::size_t points) {
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? TableCell{.text = number(*value), .value = *value} : TableCell{};
+  };
+  const auto of_law = [&](double PowerLaw::*member) {
+    return cell(fit.law ? std::optional((*fit.law).*member) : std::nullopt);
+  };
+  const auto count = fit.law ? fit.law->points : points;
   return {{.text = label},
-          {.text = number(law->slope), .value = law->slope},
-          {.text = number(law->low), .value = law->low},
-          {.text = number(law->high), .value = law->high},
-          {.text = number(study.exponent), .value = study.exponent},
-          {.text = slope_verdict(*law, study.exponent)},
-          {.text = std::to_string(law->points), .value = double(law->points)}};
+          of_law(&PowerLaw::slope),
+          of_law(&PowerLaw::low),
+          of_law(&PowerLaw::high),
+          cell(study.exponent),
+          {.text = fit.verdict},
+          {.text = std::to_string(count), .value = double(count)},
+          {.text = slopes_text(fit.line)},
+          cell(fit.line.p)};
 }
 
 // Every setting: where its points lie.
@@ -106,6 +146,13 @@ Table values_table(const Study& study, const StudyResult& result) {
   return table;
 }
 
+std::string headline(const Study& study, const std::string& label, const Fit& fit) {
+  const auto theorem = concat("theorem ", number(study.exponent));
+  if (!fit.law) return concat(label, ": ", fit.verdict, " (", theorem, ")");
+  return concat(label, ": ", number(fit.law->slope), " [", number(fit.law->low), ", ",
+                number(fit.law->high), "], ", theorem, ": ", fit.verdict);
+}
+
 }  // namespace
 
 void add_slope(const Study& study, const StudyResult& result, StudyReport& report) {
@@ -115,28 +162,31 @@ void add_slope(const Study& study, const StudyResult& result, StudyReport& repor
                {"high", "to"},
                {"exponent", "theorem"},
                {"verdict", "verdict", Better::neither, true},
-               {"points", "points"}},
+               {"points", "points"},
+               {"local", "local slopes", Better::neither, true},
+               {"p", "lack of fit, p"}},
               {}};
-  Plot plot{.title = plot_title(figure_title(study.y) + " against " + figure_title(study.x)),
-            .help =
-                "Points: single runs. Line: least squares between the logarithms. Dotted: the "
-                "theorem's exponent through the middle of the line.",
-            .x = {.title = axis_title(study.x), .log = true},
-            .y = {.title = axis_title(study.y), .log = true}};
+  Plot plot{
+      .title = plot_title(figure_title(study.y) + " against " + figure_title(study.x)),
+      .help =
+          "Points: single runs. Line: least squares between the logarithms, where a line fits. "
+          "Dotted: the theorem's exponent through the middle of the line.",
+      .x = {.title = axis_title(study.x), .log = true},
+      .y = {.title = axis_title(study.y), .log = true}};
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     const auto& label = study.series[i].label;
-    auto points = points_of(study, result, i);
-    const auto law = fit_power_law(points.x, points.y);
-    table.rows.push_back(slope_row(study, label, law, points.x.size()));
-    if (law) {
-      auto line = fitted_line(concat(label, ": slope ", number(law->slope)), points, *law, i);
+    const auto values = replicates_of(study, result, i);
+    auto points = all_runs(values);
+    const auto fit = fit_of(values, points, study.exponent);
+    table.rows.push_back(slope_row(study, label, fit, points.x.size()));
+    if (fit.law) {
+      auto line =
+          fitted_line(concat(label, ": slope ", number(fit.law->slope)), points, *fit.law, i);
       plot.series.push_back(theorem_line(line, study.exponent));
       plot.series.push_back(std::move(line));
-      report.headline +=
-          concat(report.headline.empty() ? "" : "; ", label, ": ", number(law->slope), " [",
-                 number(law->low), ", ", number(law->high), "], theorem ", number(study.exponent),
-                 ": ", slope_verdict(*law, study.exponent));
     }
+    if (fit.law || !fit.line.local_slopes.empty())
+      report.headline += concat(report.headline.empty() ? "" : "; ", headline(study, label, fit));
     if (!points.x.empty())
       plot.series.push_back({.name = label + ", single runs",
                              .x = std::move(points.x),
@@ -153,7 +203,11 @@ void add_slope(const Study& study, const StudyResult& result, StudyReport& repor
                         ". It is an upper bound without constants: a slope can differ and not "
                         "contradict it."),
                  "The interval is Student's t over all single runs. Agrees: it holds the exponent. "
-                 "Steeper, flatter: it lies beyond, or short of it."}});
+                 "Steeper, flatter: it lies beyond, or short of it.",
+                 "No line: the local slopes, between neighbouring values, are more than half the "
+                 "exponent apart, and the lack-of-fit F test (the seeds are the replicates) does "
+                 "not put that down to the seeds: p < 0.05, or one seed only. Then there is no "
+                 "slope, and no verdict."}});
   report.tables.push_back(
       {.file = "points", .title = "Settings", .table = values_table(study, result)});
   if (!plot.series.empty()) report.figures.push_back({"slope", std::move(plot)});

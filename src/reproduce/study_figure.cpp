@@ -20,9 +20,13 @@ struct Named {
 };
 
 constexpr std::array kRunFigures = {
-    Named{"rounds", "rounds T"}, Named{"rho", "ρ", "contraction ρ"},
-    Named{"gap", "1 − α", "spectral gap 1 − α"}, Named{"phi", "φ", "φ = √(d log(1/δ)) / (m ε)"},
-    Named{"min_grad_norm", "least gradient norm", "least |∇f(x̄)| of the run"}};
+    Named{"rounds", "rounds T"},
+    Named{"rho", "ρ", "contraction ρ"},
+    Named{"gap", "1 − α", "spectral gap 1 − α"},
+    Named{"phi", "φ", "φ = √(d log(1/δ)) / (m ε)"},
+    Named{"min_grad_norm", "least gradient norm", "least |∇f(x̄)| of the run"},
+    Named{"values_per_gradient", "values per gradient ÷ d",
+          "32-bit values sent per gradient, over d"}};
 
 constexpr std::array kColumnTitles = {
     Named{"round", "round"},
@@ -64,6 +68,13 @@ std::optional<double> phi(const Config& config, const StudyFacts& facts) {
          (static_cast<double>(facts.samples) * privacy.epsilon);
 }
 
+// What an agent sends for one gradient, in vectors of d floats.
+std::optional<double> values_per_gradient(const Config& config, const StudyRun& run) {
+  if (!run.facts || run.rows.empty()) return std::nullopt;
+  const double floats = run.rows.back().bits_per_agent / 32;
+  return floats / config.algorithm.rounds / static_cast<double>(run.facts->dim);
+}
+
 std::optional<double> least_gradient(const StudyRun& run) {
   std::optional<double> least;
   for (const auto& row : run.rows)
@@ -101,6 +112,7 @@ std::optional<double> run_figure(const std::string& name, const Config& config,
                                  const StudyRun& run) {
   if (name == "rounds") return config.algorithm.rounds;
   if (name == "min_grad_norm") return least_gradient(run);
+  if (name == "values_per_gradient") return values_per_gradient(config, run);
   if (run.facts) {
     if (name == "rho") return run.facts->rho;
     if (name == "gap") return 1 - run.facts->alpha;

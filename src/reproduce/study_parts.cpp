@@ -23,6 +23,15 @@ std::vector<std::string> table_columns(const Study& study) {
   return columns;
 }
 
+// The same for all seeds, but for headers that count in bits.
+TableCell sent_cell(const Study& study, const StudyResult& result, std::size_t setting) {
+  const auto runs = finished_runs(result, setting);
+  if (runs.empty()) return {};
+  const auto value =
+      run_figure("values_per_gradient", *study.settings[setting].config, *runs.front());
+  return value ? TableCell{.text = fmt::format("{:.2f}", *value), .value = *value} : TableCell{};
+}
+
 }  // namespace
 
 std::vector<const StudyRun*> finished_runs(const StudyResult& result, std::size_t setting) {
@@ -71,6 +80,7 @@ ReportTable summary_table(const Study& study, const StudyResult& result) {
   for (const auto& column : table_columns(study))
     table.columns.push_back({column, figure_title(column), better_direction(column)});
   table.columns.push_back({"sigma", "noise σ"});
+  table.columns.push_back({"values_per_gradient", figure_title("values_per_gradient")});
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     auto& row = table.rows.emplace_back();
     row.push_back({.text = study.series[study.settings[s].series].label});
@@ -79,6 +89,7 @@ ReportTable summary_table(const Study& study, const StudyResult& result) {
     row.push_back(
         facts ? TableCell{.text = fmt::format("{:.4g}", facts->sigma), .value = facts->sigma}
               : TableCell{});
+    row.push_back(sent_cell(study, result, s));
   }
   mark_best(table);
   return {.file = "summary",
@@ -86,7 +97,8 @@ ReportTable summary_table(const Study& study, const StudyResult& result) {
           .table = std::move(table),
           .notes = {"Mean ± standard deviation over seeds, at the average model unless agents are "
                     "named. Marked: the best of a column. Epsilon is what the accountant "
-                    "certifies for the noise that was used."}};
+                    "certifies for the noise that was used. Values per gradient: what an agent "
+                    "sends (to a server: up), bits / 32 T d."}};
 }
 
 bool is_accuracy(const std::string& column) { return column.find("accuracy") != column.npos; }

@@ -77,5 +77,90 @@ TEST(SlopeVerdict, IsDecidedByTheIntervalAlone) {
   EXPECT_EQ(verdict(-3, 3, 0), "agrees");
 }
 
+// Local slopes -2.2, -1.2, -0.2 and 0 at x = 1, 2, 4, 8, 16, as BEER's norms have them in rho;
+// seeds differ by a factor of up to `spread` either way.
+std::vector<Replicates> bent(double spread, int seeds) {
+  std::vector<Replicates> values;
+  double level = 0;
+  const double slopes[] = {0, -2.2, -1.2, -0.2, 0};
+  for (int j = 0; j < 5; ++j) {
+    level += slopes[j] * std::log(2.0);
+    auto& value = values.emplace_back();
+    for (int seed = 0; seed < seeds; ++seed) {
+      const double place = seeds == 1 ? 0 : 2.0 * seed / (seeds - 1) - 1;
+      value.x.push_back(std::pow(2.0, j));
+      value.y.push_back(std::exp(level + place * std::log(spread)));
+    }
+  }
+  return values;
+}
+
+Linearity linearity(const std::vector<Replicates>& values) {
+  Replicates all;
+  for (const auto& value : values) {
+    all.x.insert(all.x.end(), value.x.begin(), value.x.end());
+    all.y.insert(all.y.end(), value.y.begin(), value.y.end());
+  }
+  return test_line(values, fit_power_law(all.x, all.y).value());
+}
+
+TEST(TestLine, ABentLineHasLocalSlopesAndDoesNotFit) {
+  const auto line = linearity(bent(1.1, 5));
+  ASSERT_EQ(line.local_slopes.size(), 4U);
+  const double expected[] = {-2.2, -1.2, -0.2, 0};
+  for (int j = 0; j < 4; ++j) EXPECT_NEAR(line.local_slopes[j], expected[j], 1e-12) << j;
+  ASSERT_TRUE(line.p);
+  EXPECT_LT(*line.p, 1e-6);
+  EXPECT_FALSE(line.fits(-2.0 / 3));
+}
+
+TEST(TestLine, WhatTheSeedsExplainIsNoBend) {
+  const auto line = linearity(bent(20, 5));
+  EXPECT_GT(*line.p, 0.05);
+  EXPECT_TRUE(line.fits(-2.0 / 3));
+}
+
+TEST(TestLine, OneSeedCannotExcuseABend) {
+  const auto line = linearity(bent(1, 1));
+  EXPECT_FALSE(line.p);
+  EXPECT_FALSE(line.fits(-2.0 / 3));
+}
+
+TEST(TestLine, ASlightBendFitsHoweverCertain) {
+  // Slopes -1.00 and -1.02, seeds within 1e-6.
+  std::vector<Replicates> values;
+  for (const auto& [x, y] : {std::pair{1.0, 1.0}, {2.0, 0.5}, {4.0, 0.5 * std::pow(2, -1.02)}})
+    values.push_back({.x = {x, x}, .y = {y, y * (1 + 1e-6)}});
+  const auto line = linearity(values);
+  EXPECT_LT(*line.p, 1e-3);
+  EXPECT_TRUE(line.fits(-0.5));
+  EXPECT_FALSE(line.fits(-0.03)) << "beside such an exponent it is not slight";
+}
+
+TEST(TestLine, HasTheLackOfFitOfTheTextbook) {
+  // In logarithms: (0; -1, 1), (1; 2, 4), (2; -1, 1). The line is flat at 1. Lack of fit
+  // 2 (1 + 4 + 1) = 12 with 1 degree of freedom, pure error 6 with 3: F = 6.
+  // P(F(1, 3) > 6) = P(|T(3)| > sqrt(6)) = 0.0917, as t = 2.3534 has 0.1 and 3.1824 has 0.05.
+  std::vector<Replicates> values;
+  const double e = std::exp(1);
+  values.push_back({.x = {1, 1}, .y = {1 / e, e}});
+  values.push_back({.x = {e * e, e * e}, .y = {1 / e, e}});  // not in order
+  values.push_back({.x = {e, e}, .y = {e * e, e * e * e * e}});
+  const auto line = linearity(values);
+  EXPECT_NEAR(student_quantile(*line.p, 3), std::sqrt(6), 1e-9);
+  EXPECT_NEAR(line.local_slopes[0], 3, 1e-12);
+  EXPECT_NEAR(line.local_slopes[1], -3, 1e-12);
+}
+
+TEST(TestLine, TwoValuesAreNoLine) {
+  // The third has the x of the second.
+  const std::vector<Replicates> values = {
+      {{1, 1}, {1, 1.1}}, {{2, 2}, {2, 2.1}}, {{2, 2}, {2.2, NAN}}};
+  const auto line = linearity(values);
+  EXPECT_EQ(line.local_slopes.size(), 1U);
+  EXPECT_FALSE(line.p);
+  EXPECT_FALSE(line.fits(1));
+}
+
 }  // namespace
 }  // namespace porter

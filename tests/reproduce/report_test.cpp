@@ -73,6 +73,31 @@ TEST(StudyReport, SlopeIsFittedOverAllSeeds) {
   EXPECT_EQ(row[6].text, "6");
 }
 
+TEST(StudyReport, TheSummarySaysWhatAGradientSends) {
+  const auto study = parsed(two_curves());
+  const auto report = study_report(study, made_up(study), "");
+  const auto& table = report.tables[0].table;
+  EXPECT_EQ(table.columns.back().key, "values_per_gradient");
+  // 100 bits a round are 100 / 32 floats, and d is 5.
+  EXPECT_DOUBLE_EQ(table.rows[0].back().value.value(), 100.0 / 32 / 5);
+}
+
+TEST(StudyReport, NoVerdictWhereNoLineFits) {
+  const auto study = parsed(small_slope());
+  auto result = made_up(study);
+  // Slope -1 from 2 to 4 rounds, 0 from 4 to 8.
+  for (auto& run : result.runs)
+    if (run.setting == 2) run.rows.back().grad_norm_sq = 1.0 / 16;
+  const auto report = study_report(study, result, "");
+  const auto& row = report.tables[0].table.rows[0];
+  EXPECT_FALSE(row[1].value) << "a slope of what is no line";
+  EXPECT_EQ(row[5].text, "no line: local slopes -1.00, 0.00");
+  EXPECT_EQ(row[6].text, "6");
+  EXPECT_EQ(row[7].text, "-1.00, 0.00");
+  EXPECT_EQ(report.headline, "GC: no line: local slopes -1.00, 0.00 (theorem -0.500)");
+  for (const auto& series : report.figures[0].plot.series) EXPECT_TRUE(series.points);
+}
+
 TEST(StudyReport, BarsStandBesideStoredFigures) {
   const auto study = parsed(
       small_study("bars",
