@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "porter/algo/algorithm.hpp"
+#include "porter/algo/bounds.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
@@ -35,6 +36,7 @@ class Deepsqueeze final : public Algorithm {
         seed_(setup.gradients.seed),
         eta_(setup.eta),
         gamma_(setup.gamma),
+        bound_(public_bounds(setup).iterate),
         gradients_(setup.problem, setup.gradients, setup.pool),
         X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
         V_(X_.agents(), X_.dim()),
@@ -68,6 +70,7 @@ class Deepsqueeze final : public Algorithm {
     axpy(-eta_, v, x);                                              // X <- X - eta G
     for (std::size_t j = 0; j < v.size(); ++j) v[j] = x[j] + e[j];  // V <- X + E
     compress_difference(compressor_, v, zero_, stream(agent, round), messages_[agent]);
+    check_sent(messages_[agent].decoded, bound_, agent, round);
     std::copy(v.begin(), v.end(), e.begin());
     add_decoded(-1.0, messages_[agent], e);  // E <- V - C(V)
     if (!exchange_) return;
@@ -80,6 +83,7 @@ class Deepsqueeze final : public Algorithm {
       const auto sender = message.sender;
       compressor_.decode(message.vectors[0], X_.dim(), stream(sender, round),
                          messages_[sender].decoded);
+      check_received(messages_[sender].decoded, bound_, round);
     });
   }
 
@@ -94,7 +98,7 @@ class Deepsqueeze final : public Algorithm {
   std::vector<std::uint32_t> hosted_;  // the agents that are computed here
   Exchange* exchange_;
   std::uint64_t seed_;
-  double eta_, gamma_;
+  double eta_, gamma_, bound_;
   GradientEstimator gradients_;
   Rows X_, V_, E_;
   std::vector<double> zero_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "porter/algo/bounds.hpp"
 #include "porter/algo/mix_rows.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
@@ -53,7 +54,8 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
   const std::size_t kept = compressor.kept(dim).value_or(dim);
   stores_gaps_ = should_store_gaps(agents, kept, dim);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim;  // a long backlog must be smaller than the copy
-  auto known = hosted_;                             // whose Q are here
+  const auto bounds = public_bounds(setup);
+  auto known = hosted_;  // whose Q are here
   if (exchange_)
     known.insert(known.end(), exchange_->sources().begin(), exchange_->sources().end());
   for (const auto& channel : channels) {
@@ -61,8 +63,9 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
     BasicRows<Real> gap(stores_gaps_ ? agents : 0, dim);
     auto Q = channel.start.empty() ? BasicRows<Real>(agents, dim)
                                    : repeat_row<Real>(channel.start, agents, known);
-    lines_.push_back({channel.use, std::move(Q), std::move(gap), std::vector<Message>(agents),
-                      std::vector<Backlog>(exchange_ ? agents : 0)});
+    const double bound = channel.start.empty() ? bounds.tracker : bounds.iterate;
+    lines_.push_back({channel.use, bound, std::move(Q), std::move(gap),
+                      std::vector<Message>(agents), std::vector<Backlog>(exchange_ ? agents : 0)});
   }
 }
 
@@ -87,6 +90,7 @@ void BasicGossip<Real>::publish(std::size_t agent,
     } else {
       compress_difference(compressor_, S, Q, stream(line, agent), line.messages[agent]);
     }
+    check_sent(line.messages[agent].decoded, line.bound, agent, step_);
     add_decoded(1.0, line.messages[agent], Q);  // Q <- Q + C(S - Q)
   }
   if (exchange_) send(agent);

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "porter/algo/bounds.hpp"
 #include "porter/algo/gossip.hpp"
 #include "porter/comm/replica_digest.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {
@@ -35,7 +37,7 @@ void BasicGossip<Real>::start_exchange(std::uint32_t step) {
   wanted_.clear();
   for (auto& [sender, wrong] : wrong_) {
     if (wrong.asked != 0 && step - wrong.asked < 2) continue;  // the answer is on its way
-    require(wrong.times < kMostRequests, ErrorKind::protocol, "agent ", sender,
+    require(wrong.times < kMostRequests, ErrorKind::protocol, exchange_->name(sender),
             " was asked for its Q ", kMostRequests, " times and did not send it");
     wrong = {step, wrong.times + 1};
     wanted_.push_back(sender);
@@ -105,6 +107,7 @@ void BasicGossip<Real>::take(const Exchange::Incoming& message) {
     } else {
       compressor_.decode(message.vectors[c], line.Q.dim(), stream(line, sender), decoded);
     }
+    check_received(decoded, line.bound, step_);
     if (!copies_lag_ || compares_copies() || rebuild_) {
       catch_up(line, sender, 0, line.Q.dim());
       backlog.size = 0;
@@ -152,13 +155,19 @@ void BasicGossip<Real>::judge(const Exchange::Incoming& message) {
   const auto sender = message.sender;
   if (!message.dense.empty() && wrong_.contains(sender)) {
     repair(message);
-  } else if (compares_copies() && digest(sender) != message.digest &&
-             wrong_.try_emplace(sender).second) {
-    exchange_->report(concat(
-        "step ", step_, ": the copy of agent ", sender, "'s surrogate differs from its own; ",
-        step_ == last_step_ ? "too late to ask, so the last steps are not what "
-                              "they should be"
-                            : "asking for it"));
+    return;
+  }
+  if (!compares_copies()) return;
+  // Many messages may be too much together.
+  for (const auto& line : lines_)
+    check_received(std::sqrt(squared_norm(line.Q.row(sender))), line.bound, step_);
+  if (digest(sender) != message.digest && wrong_.try_emplace(sender).second) {
+    exchange_->report(concat("step ", step_, ": the copy of ", exchange_->name(sender),
+                             "'s surrogate differs from its own; ",
+                             step_ == last_step_
+                                 ? "too late to ask, so the last steps are not what "
+                                   "they should be"
+                                 : "asking for it"));
   }
 }
 
@@ -169,16 +178,15 @@ void BasicGossip<Real>::repair(const Exchange::Incoming& message) {
     const auto Q = lines_[c].Q.row(sender);
     ByteReader in(message.dense[c]);
     for (auto& q : Q) q = static_cast<Real>(in.get<double>());
-    require(std::ranges::all_of(Q, [](Real q) { return std::isfinite(q); }), ErrorKind::protocol,
-            "agent ", sender, " sent a surrogate that is not finite");
+    check_received(std::sqrt(squared_norm(std::span<const Real>(Q))), lines_[c].bound, step_);
     lines_[c].backlogs[sender].size = 0;  // it has them all
   }
-  require(digest(sender) == message.digest, ErrorKind::protocol, "agent ", sender,
-          " sent a surrogate that does not have the digest it claims");
+  require(digest(sender) == message.digest, ErrorKind::protocol,
+          "a surrogate that does not have the digest it claims");
   wrong_.erase(sender);
   repaired_.insert(sender);
-  exchange_->report(
-      concat("step ", step_, ": the copy of agent ", sender, "'s surrogate is repaired"));
+  exchange_->report(concat("step ", step_, ": the copy of ", exchange_->name(sender),
+                           "'s surrogate is repaired"));
 }
 
 // A gap is a sum of messages, so it may be right where a copy of Q was wrong; then it stays, and

@@ -22,6 +22,7 @@
 #include <cmath>
 
 #include "porter/algo/algorithm.hpp"
+#include "porter/algo/bounds.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/algo/sweep_mask.hpp"
 #include "porter/comm/exchange.hpp"
@@ -38,6 +39,7 @@ class PorterSweep final : public Algorithm {
         pool_(setup.pool),
         hosted_(setup.hosted()),
         exchange_(setup.exchange),
+        bounds_(public_bounds(setup)),
         eta_(setup.eta),
         gossip_steps_(setup.gossip),
         gradients_(setup.problem, setup.gradients, setup.pool),
@@ -90,6 +92,8 @@ class PorterSweep final : public Algorithm {
           J, u.size(), [&](std::uint32_t j) { return u[j] + m[j]; }, sent_[agent].v);
       message_at(
           J, u.size(), [x = X_.row(agent)](std::uint32_t j) { return x[j]; }, sent_[agent].x);
+      check_sent(sent_[agent].v.decoded, bounds_.tracker, agent, step);
+      check_sent(sent_[agent].x.decoded, bounds_.iterate, agent, step);
       if (exchange_) post(step, agent);
     });
     if (exchange_) collect(step, J);
@@ -116,6 +120,8 @@ class PorterSweep final : public Algorithm {
       x.decoded.indices.assign(J.begin(), J.end());
       unseal_floats(message.vectors[0], X_.dim(), v.decoded);
       unseal_floats(message.vectors[1], X_.dim(), x.decoded);
+      check_received(v.decoded, bounds_.tracker, step);
+      check_received(x.decoded, bounds_.iterate, step);
     });
   }
 
@@ -124,6 +130,7 @@ class PorterSweep final : public Algorithm {
   ThreadPool& pool_;
   std::vector<std::uint32_t> hosted_;  // the agents that are computed here
   Exchange* exchange_;
+  PublicBounds bounds_;
   double eta_;
   std::uint32_t gossip_steps_;
   GradientEstimator gradients_;

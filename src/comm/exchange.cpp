@@ -54,6 +54,10 @@ Exchange::Exchange(Transport& transport, const Hosting& hosting, std::uint32_t p
       options_(options),
       limits_(frame_limits(options.dim, kMaxVectors)) {}
 
+std::string Exchange::name(std::uint32_t agent) const {
+  return options_.names.empty() ? concat("agent ", agent) : options_.names[agent];
+}
+
 FrameHeader Exchange::header(FrameKind kind, std::uint32_t step, std::uint32_t agent,
                              std::uint64_t digest) const {
   return {kind, options_.run, agent, step, options_.encoding, digest};
@@ -92,7 +96,11 @@ void Exchange::collect(std::uint32_t step, std::size_t vectors,
     const auto message = read(step, vectors, received);
     received_ += received.bytes.size();
     received_overhead_ += received.bytes.size() - total(message.vectors);
-    take(message);
+    try {
+      take(message);
+    } catch (const Error& error) {
+      fail(error.kind(), "message from ", name(message.sender), ": ", error.what());
+    }
   }
   if (options_.trace) options_.trace->taken(step, std::chrono::steady_clock::now());
 }
@@ -100,8 +108,7 @@ void Exchange::collect(std::uint32_t step, std::size_t vectors,
 // An update, then perhaps a request, then perhaps all of Q.
 Exchange::Incoming Exchange::read(std::uint32_t step, std::size_t vectors,
                                   const Received& received) const {
-  const auto& names = options_.names;
-  const auto peer = names.empty() ? concat("agent ", received.sender) : names[received.sender];
+  const auto peer = name(received.sender);
   auto rest = received.bytes;
   auto update = take_frame(rest, limits_, peer);
   require_expected(update,

@@ -126,7 +126,7 @@ class Runner {
       run.status =
           status == TrainStatus::diverged ? StudyRun::Status::diverged : StudyRun::Status::finished;
       run.reason = status == TrainStatus::diverged
-                       ? concat("the loss or a message was no longer finite after round ",
+                       ? concat("the loss was no longer finite or an agent lost after round ",
                                 experiment.round())
                        : "";
     } catch (const std::exception& error) {  // bad_alloc too: a setting may be too large

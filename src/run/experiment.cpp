@@ -163,35 +163,35 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
   facts_.sigma = privacy_->sigma();
   facts_.notes.insert(facts_.notes.end(), privacy_->notes().begin(), privacy_->notes().end());
   const auto precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide;
-  algorithm_ =
-      find_algorithm(algorithm.name)
-          .make({.problem = problem,
-                 .network = *network_,
-                 .compressor = *compressor_,
-                 .pool =
-                     is_small_round(facts_.agents, facts_.dim, facts_.batch) ? one_thread_ : pool_,
-                 .start = starting_point(),
-                 .eta = algorithm.step,
-                 .gamma = algorithm.consensus,
-                 .shift = facts_.shift,
-                 .momentum = algorithm.momentum,
-                 .snapshot =
-                     algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
-                                                 static_cast<double>(facts_.samples_per_agent)),
-                 .gossip = algorithm.gossip,
-                 .rounds = algorithm.rounds,
-                 .mask = parse_mask(algorithm.mask),
-                 .precision = precision,
-                 .gradients = {.sampler = sampler,
-                               .clip = parse_clip(algorithm.clip),
-                               .clip_target = algorithm.clip_target == "batch" ? ClipTarget::batch
-                                                                               : ClipTarget::sample,
-                               .noise_stddev = facts_.sigma,
-                               .momentum = algorithm.name == "ddp-srm" ? 1.0 : algorithm.momentum,
-                               .seed = config_.run.seed,
-                               .secure = privacy_->secure(),
-                               .journal = journal},
-                 .exchange = exchange_.get()});
+  const auto& info = find_algorithm(algorithm.name);
+  const AlgorithmSetup setup{
+      .problem = problem,
+      .network = *network_,
+      .compressor = *compressor_,
+      .pool = is_small_round(facts_.agents, facts_.dim, facts_.batch) ? one_thread_ : pool_,
+      .start = starting_point(),
+      .eta = algorithm.step,
+      .gamma = algorithm.consensus,
+      .shift = facts_.shift,
+      .momentum = algorithm.momentum,
+      .snapshot = algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
+                                              static_cast<double>(facts_.samples_per_agent)),
+      .gossip = algorithm.gossip,
+      .rounds = algorithm.rounds,
+      .mask = parse_mask(algorithm.mask),
+      .precision = precision,
+      .gradients = {.sampler = sampler,
+                    .clip = parse_clip(algorithm.clip),
+                    .clip_target =
+                        algorithm.clip_target == "batch" ? ClipTarget::batch : ClipTarget::sample,
+                    .noise_stddev = facts_.sigma,
+                    .momentum = algorithm.name == "ddp-srm" ? 1.0 : algorithm.momentum,
+                    .seed = config_.run.seed,
+                    .secure = privacy_->secure(),
+                    .journal = journal},
+      .exchange = exchange_.get()};
+  bounds_ = public_bounds(setup);
+  algorithm_ = info.make(setup);
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
@@ -234,6 +234,18 @@ double Experiment::utility_sum(double grad_norm_sq) const {
   return utility_sum_ + (gap * previous_->grad_norm_sq + slope * gap * (gap + 1) / 2);
 }
 
+// Whether an agent is where public numbers say that it cannot have got. The iterates say it, not
+// the losses: those are not covered by any privacy.
+bool Experiment::agent_is_lost() const {
+  const auto& X = algorithm_->iterates();
+  if (!find_algorithm(config_.algorithm.name).gossips()) return false;
+  const auto mean = mean_row(X);
+  const double limit = bounds_.apart(std::sqrt(squared_norm(mean)));
+  for (std::size_t i = 0; i < X.agents(); ++i)
+    if (!(std::sqrt(squared_distance(X.row(i), mean)) <= limit)) return true;
+  return false;
+}
+
 MetricsRow Experiment::measure() const {
   MetricsRow row;
   row.round = round_;
@@ -245,6 +257,7 @@ MetricsRow Experiment::measure() const {
   row.epsilon = privacy_->epsilon(releases_);
   row.seconds = training_seconds_;
   row.utility = utility_sum(row.grad_norm_sq) / (round_ + 1.0);
+  row.diverged = !std::isfinite(row.loss) || !std::isfinite(row.grad_norm_sq) || agent_is_lost();
   return row;
 }
 

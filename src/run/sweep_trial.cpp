@@ -71,10 +71,10 @@ std::optional<SweepRun> train_trial(const Sweep& sweep, const SweepTrial& trial,
   if (watch.hopeless() || status == TrainStatus::diverged) {
     run.status = SweepStatus::diverged;
     const bool finite = run.row && std::isfinite(run.row->loss);
-    run.reason =
-        watch.hopeless() && finite
-            ? watch.reason()
-            : concat("the loss or a message was no longer finite after round ", experiment.round());
+    run.reason = watch.hopeless() && finite
+                     ? watch.reason()
+                     : concat("the loss was no longer finite or an agent lost after round ",
+                              experiment.round());
   } else if (status == TrainStatus::finished) {
     judge(sweep.metric, SweepStatus::finished, run);
   } else {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "porter/core/error.hpp"
 #include "porter/run/experiment.hpp"
 
@@ -12,7 +10,7 @@ bool evaluate_if_due(Experiment& experiment, const TrainHooks& hooks) {
   if (!experiment.evaluation_due()) return true;
   const MetricsRow row = experiment.evaluate();
   hooks.after_evaluation(row);
-  return std::isfinite(row.loss) && std::isfinite(row.grad_norm_sq);
+  return !row.diverged;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "porter/algo/message.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/comm/in_process.hpp"
 #include "toy_network.hpp"
@@ -139,6 +140,7 @@ TEST(Exchange, ThreadsMasksPrecisionAndGossipStepsKeepTheBits) {
         toy.mask = mask;
         toy.precision = precision;
         toy.gossip = gossip;
+        toy.gamma = 0.02;  // one entry of 40 keeps the agents together then
         toy.threads = 1;
         const auto simulated = simulate(toy, 140);  // past two rebuilds of float gaps
         toy.threads = 2;
@@ -277,8 +279,8 @@ class Tampering final : public Transport {
   std::vector<Received> held_;
 };
 
-std::string refusal_of(const Tampering::Change& change) {
-  const auto toy = five_agents("porter-dp", "random_k:0.2");
+std::string refusal_of(const ToyNetwork& toy, const Tampering::Change& change,
+                       std::uint32_t rounds = 5) {
   const auto network = ToyNetwork::Parts::make_network(toy);
   const auto hosting = host_in_blocks(listeners(network.graph), 2);
   auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents));
@@ -291,7 +293,7 @@ std::string refusal_of(const Tampering::Change& change) {
                         {.run = {}, .encoding = encoding_id(toy.compressor), .dim = toy.features});
       ToyNetwork::Parts parts(toy, &exchange);
       try {
-        for (std::uint32_t round = 1; round <= 5; ++round) parts.algorithm->step(round);
+        for (std::uint32_t round = 1; round <= rounds; ++round) parts.algorithm->step(round);
         end->finish();
       } catch (const Error& error) {
         if (process == 0) refusal = error.what();
@@ -300,6 +302,78 @@ std::string refusal_of(const Tampering::Change& change) {
     });
   for (auto& thread : threads) thread.join();
   return refusal;
+}
+
+std::string refusal_of(const Tampering::Change& change) {
+  return refusal_of(five_agents("porter-dp", "random_k:0.2"), change);
+}
+
+// What an agent sends that wants its neighbours to follow it: a good frame with this in every
+// entry.
+void set_all_entries(const ToyNetwork& toy, double value, Payload& message) {
+  const auto limits = frame_limits(toy.features, Exchange::kMaxVectors);
+  const auto frame = decode_frame(message, limits, "test");
+  const std::vector<double> all(toy.features, value), none(toy.features, 0.0);
+  porter::Message large;
+  porter::compress_difference(*make_compressor(toy.compressor), all, none, {1, Draw::test, 0, 0},
+                              large);
+  const std::vector<std::span<const std::byte>> vectors(frame.vectors.size(), large.payload);
+  Payload changed;
+  encode_frame(frame.header, vectors, changed);
+  message = changed;
+}
+
+TEST(Exchange, AMessageBeyondWhatTheConfigAllowsIsRefusedAtOnceWithTheSendersName) {
+  for (const auto& [algorithm, compressor] :
+       std::vector<std::pair<const char*, const char*>>{{"porter-dp", "random_k:0.2"},
+                                                        {"porter-dp", "top_k:0.2"},
+                                                        {"porter-gc", "sign"},
+                                                        {"porter-sweep", "random_k:0.2"},
+                                                        {"beer", "qsgd:4"},
+                                                        {"choco-sgd", "natural"},
+                                                        {"dsgd", "identity"},
+                                                        {"dsgt", "identity"},
+                                                        {"deepsqueeze", "random_k:0.2"}})
+    for (const double value : {1e30, 3.4e37}) {
+      SCOPED_TRACE(concat(algorithm, ' ', compressor, ' ', value));
+      auto toy = five_agents(algorithm, compressor);
+      toy.rounds = 5;
+      const auto refusal = refusal_of(toy, [&](std::uint32_t round, Payload& message) {
+        if (round == 1) set_all_entries(toy, value, message);
+      });
+      EXPECT_TRUE(refusal.starts_with("message from agent 2: a vector of norm ")) << refusal;
+      EXPECT_NE(refusal.find("in step 1; "), std::string::npos) << refusal;
+    }
+}
+
+// Every message by itself is allowed, but not what they add up to: |x| <= 1e12 (1 + |x0|) without
+// clipping, and |x0| is near the root of 40.
+TEST(Exchange, MessagesThatAddUpBeyondTheBoundAreRefused) {
+  auto toy = five_agents("choco-sgd", "identity");
+  toy.clip = "none";
+  toy.gamma = 1e-3;  // so that the others follow slowly
+  const auto refusal = refusal_of(
+      toy, [&](std::uint32_t, Payload& message) { set_all_entries(toy, 3e11, message); }, 8);
+  EXPECT_TRUE(refusal.starts_with("message from agent 2: a vector of norm ")) << refusal;
+  EXPECT_NE(refusal.find("in step 8; "), std::string::npos) << refusal;
+}
+
+// Wild but legal configs: a run that does what its config says never meets the bounds.
+TEST(Exchange, HonestRunsStayWithinTheBounds) {
+  for (const auto& info : algorithm_table())
+    for (const double eta : {1e-3, 1.0, 100.0})
+      for (const double noise : {0.0, 1e-3, 100.0})
+        for (const char* graph : {"path", "complete"}) {
+          if (!info.gossips()) continue;
+          SCOPED_TRACE(concat(info.name, " eta ", eta, " noise ", noise, ' ', graph));
+          auto toy = five_agents(info.name, info.compresses ? "random_k:0.2" : "identity");
+          toy.graph = graph;
+          toy.eta = eta;
+          toy.gamma = 0.05;
+          toy.noise_stddev = noise;
+          toy.rounds = 300;
+          EXPECT_NO_THROW(simulate(toy, toy.rounds));
+        }
 }
 
 TEST(Exchange, AnAlteredATruncatedAndAReplayedMessageAreRefusedWithTheSendersName) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# engine.sh same|killed|moved|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
+# engine.sh same|killed|moved|diverged|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
 set -eu
 case=$1 porter=$2 config=$3
 shift 3
@@ -73,6 +73,16 @@ moved)
   "$porter" run run/config.toml --resume --out run > log 2>&1 || { cat log; exit 1; }
   grep -q "resuming after round [1-9]" log || { cat log; exit 1; }
   same clean run
+  ;;
+diverged)
+  # Agents drift apart and their average does not: the same outcome in the same round.
+  wild="--set algorithm.consensus=1 --set algorithm.compressor=random_k:k=1 --set algorithm.rounds=3000 --set run.evaluate=every:1"
+  "$porter" run c.toml $wild --out run > log 2>&1 && exit 1
+  "$@" -n 3 "$porter" run c.toml $wild --set run.engine=mpi --out mpi > log.mpi 2>&1 && exit 1
+  sed -n 's/.*\(diverged after round [0-9]*\):.*/\1/p' log > a
+  sed -n 's/.*\(diverged after round [0-9]*\):.*/\1/p' log.mpi > b
+  [ -s a ] && cmp a b || { cat log log.mpi; exit 1; }
+  grep -q '"status": "diverged"' mpi/summary.json
   ;;
 stopped)
   # A rank is stopped: the watchdog names it, mpirun ends with an error, and nobody is left.

@@ -329,6 +329,25 @@ TEST_F(ExperimentTest, DivergenceStopsAndKeepsTheMetrics) {
   EXPECT_NE(read_file(dir_ / "diverged" / "metrics.csv").find("\n0,"), std::string::npos);
 }
 
+// The average of the agents is preserved by gossip however far they are apart, so it says nothing
+// of them: a consensus step that is too large for the compressor drives them off.
+TEST_F(ExperimentTest, AgentsThatAreLostAreDivergenceThoughTheAverageIsFine) {
+  for (const char* name : {"porter-gc", "beer"}) {  // with clipping and without
+    SCOPED_TRACE(name);
+    Experiment experiment(config({std::string("algorithm.name=") + name, "algorithm.consensus=1",
+                                  "algorithm.step=0.02", "algorithm.compressor=random_k:k=1",
+                                  "algorithm.rounds=3000"}));
+    std::optional<MetricsRow> last;
+    RunFolder folder(dir_ / name, experiment, ExistingRun::refuse);
+    EXPECT_EQ(train_in_folder(experiment, folder,
+                              {.after_evaluation = [&](const MetricsRow& row) { last = row; }}),
+              TrainStatus::diverged);
+    EXPECT_LT(last->loss, 100);  // of the average
+    EXPECT_EQ(RunFolder::recorded_status(dir_ / name), "diverged");
+    EXPECT_FALSE(fs::exists(dir_ / name / "model.npz"));
+  }
+}
+
 TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
   const auto path = dir_ / "run";
   Experiment experiment(config());

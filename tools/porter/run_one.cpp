@@ -74,8 +74,9 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
   const auto rounds = experiment.config().algorithm.rounds;
   if (status == TrainStatus::diverged)
     fail(ErrorKind::numeric, "diverged after round ", experiment.round(),
-         ": the loss or a message is no longer finite; the metrics so far are in ", folder_name,
-         "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
+         ": the loss is not finite, or an agent is further off than clip, step size, noise and "
+         "rounds can have taken it; the metrics so far are in ",
+         folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
   if (last) print_result(experiment, *last);
   if (status == TrainStatus::interrupted)
     fmt::print(

@@ -76,6 +76,7 @@ class BasicGossip {
   };
   struct Line {
     Draw use;
+    double bound;                   // of a message's norm and of Q's
     BasicRows<Real> Q, gap;         // no gap where they are not stored
     std::vector<Message> messages;  // per sender: the latest, as every receiver decodes it
     std::vector<Backlog> backlogs;  // per sender

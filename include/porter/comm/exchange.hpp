@@ -51,6 +51,9 @@ class Exchange {
   /// The agents of other processes whose messages come here, ascending.
   const std::vector<std::uint32_t>& sources() const { return hosting_.sources(process_); }
 
+  /// What errors call an agent.
+  std::string name(std::uint32_t agent) const;
+
   struct Outgoing {
     std::span<const std::span<const std::byte>> vectors = {};  ///< of the update
     std::uint64_t digest = 0;                ///< of the sender's Q with this update in it, or 0

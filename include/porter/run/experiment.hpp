@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "porter/algo/algorithm.hpp"
+#include "porter/algo/bounds.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
@@ -77,7 +78,7 @@ class Experiment {
   Transport* transport() { return transport_.get(); }
   bool is_root() const { return !engine_ || engine_->process == 0; }
 
-  /// One more round. Error{numeric} if a message is no longer finite.
+  /// One more round. Error{numeric} if a message leaves the public bounds.
   void step();
   /// Whether the schedule asks for metrics of this round and they have not been computed yet.
   bool evaluation_due() const;
@@ -118,6 +119,7 @@ class Experiment {
   std::optional<std::vector<std::uint32_t>> kept_agents(bool copied) const;
   std::vector<double> starting_point() const;
   double utility_sum(double grad_norm_sq) const;
+  bool agent_is_lost() const;
 
   Config config_;
   RunFacts facts_;
@@ -134,6 +136,7 @@ class Experiment {
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;
 
+  PublicBounds bounds_;
   Traffic gathered_traffic_;
   std::uint32_t round_ = 0;
   std::uint64_t releases_ = 0;
@@ -161,7 +164,7 @@ struct TrainHooks {
 enum class TrainStatus { finished, interrupted, diverged, budget_spent };
 
 /// Runs to the end, until a stop is requested, the privacy budget allows no further round, or the
-/// loss or a message is no longer finite.
+/// run diverges: a loss is no longer finite, or an agent leaves the public bounds.
 /// Metrics computed before the first round include round 0.
 TrainStatus train(Experiment& experiment, const TrainHooks& hooks);
 

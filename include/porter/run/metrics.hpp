@@ -26,6 +26,7 @@ struct MetricsRow {
   double link_bits_per_agent = 0;  ///< sent so far, every copy counted, and a server's answers
   std::optional<double> epsilon;   ///< certified so far; empty where nothing is certified
   double seconds = 0;              ///< of training so far, evaluation not counted
+  bool diverged = false;           ///< the loss is not finite, or an agent is lost; no column
 };
 
 /// A column of metrics.csv: its name and where a row holds it.

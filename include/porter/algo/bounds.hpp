@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/compress/compressor.hpp"
+
+namespace porter {
+
+/// How large the vectors of a run can become that does what its config says, from public numbers
+/// alone: n agents, d entries, T rounds, |x0|, step eta, clipping threshold tau, noise sigma and
+/// the compressor's rho. With clipping a gradient has at most
+///
+///   g = tau + sigma (sqrt(d) + 10)
+///
+/// (longer noise: probability below e^-50), and an agent that walks alone gets at most as far as
+///
+///   s = 1 + |x0| + eta T g.
+///
+/// Compression, error feedback and mixing weights amplify for a while, so the bounds leave room:
+/// who exceeds them has diverged or does not do what the config says. Without clipping g is not
+/// known, and the bounds only keep out what no model holds.
+struct PublicBounds {
+  double iterate = 0;  ///< |x|, and of a message's part about x: 1000 sqrt(n) s / rho
+  double tracker = 0;  ///< |v| likewise: 1000 sqrt(n) g / rho
+
+  /// How far an agent may be from the average of all, whose norm is given: 1000 (s + |mean|).
+  double apart(double mean_norm) const { return apart_factor * (scale + mean_norm); }
+
+  double scale = 0, apart_factor = 0;
+};
+
+PublicBounds public_bounds(const AlgorithmSetup& setup);
+
+/// Before a message leaves: Error{numeric} if it is longer than `bound`, which says that the agent
+/// has diverged. Infinite and undefined entries are longer than any bound.
+void check_sent(const Decoded& message, double bound, std::size_t agent, std::uint32_t step);
+
+/// A message of somebody else, before it is used: Error{protocol}, to which Exchange::collect adds
+/// the sender's name.
+void check_received(const Decoded& message, double bound, std::uint32_t step);
+/// The same for a vector whose norm is given.
+void check_received(double norm, double bound, std::uint32_t step);
+
+}  // namespace porter
