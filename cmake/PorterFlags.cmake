@@ -8,6 +8,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(porter_flags INTERFACE -march=x86-64-v2)
 endif()
 
+# Programs that are hard to bend: code at random addresses, symbols bound at the start and read-only
+# from then on.
+target_link_options(porter_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+
+# The folders of the libraries we link, in the build as after installation. (CMake fills up a path
+# that installation replaces with colons, and an empty element is the current folder.)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
 if(PROJECT_IS_TOP_LEVEL)
   target_compile_options(porter_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
     -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)

@@ -14,6 +14,10 @@
 #include "porter/core/vectors.hpp"
 
 namespace porter {
+
+std::atomic<std::size_t> detail::vector_width{0};
+std::atomic<bool> detail::simd_is_chosen{false};
+
 namespace {
 
 // Highway's bits, the better the lower. Asked once, before a limit can hide some of them.
@@ -21,12 +25,6 @@ std::int64_t all_targets() {
   static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
   return targets;
 }
-
-// Whether limit_simd was called or PORTER_SIMD was looked at.
-std::atomic<bool> g_chosen{false};
-
-// The doubles in a register of the target in use; 0: not asked yet.
-std::atomic<std::size_t> g_width{0};
 
 std::int64_t lowest_bit(std::int64_t bits) { return bits & -bits; }
 
@@ -43,7 +41,7 @@ void limit(const char* source, std::string_view name) {
   std::string known;
   for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
     if (target_name(lowest_bit(rest)) == name) {
-      g_width = 0;
+      detail::vector_width = 0;
       return hwy::SetSupportedTargetsForTest(rest);
     }
     known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
@@ -69,24 +67,21 @@ std::string simd_target() {
 
 void limit_simd(std::string_view name) {
   limit("", name);
-  g_chosen = true;
+  detail::simd_is_chosen = true;
 }
 
-void choose_simd() {
-  if (g_chosen.load(std::memory_order_acquire)) return;
+void detail::heed_simd_variable() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (g_chosen) return;
+  if (detail::simd_is_chosen) return;
   const char* name = std::getenv("PORTER_SIMD");
   if (name != nullptr && *name != '\0') limit("PORTER_SIMD: ", name);
-  g_chosen = true;
+  detail::simd_is_chosen = true;
 }
 
-std::size_t vector_width() {
-  const std::size_t known = g_width.load(std::memory_order_relaxed);
-  if (known != 0) return known;
+std::size_t detail::find_vector_width() {
   const auto target = simd_target();
-  return g_width = target.starts_with("avx512") ? 8 : target == "avx2" ? 4 : 2;
+  return vector_width = target.starts_with("avx512") ? 8 : target == "avx2" ? 4 : 2;
 }
 
 }  // namespace porter

@@ -4,6 +4,7 @@
 // their order is written out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +18,17 @@ struct Lanes {
   typedef std::int64_t IntVector __attribute__((vector_size(lanes * sizeof(std::int64_t))));
 };
 
+namespace detail {
+/// 0: not asked yet.
+extern std::atomic<std::size_t> vector_width;
+std::size_t find_vector_width();
+}  // namespace detail
+
 /// The doubles in the widest register of the instruction set in use (core/simd.hpp): 8, 4 or 2.
-std::size_t vector_width();
+inline std::size_t vector_width() {
+  const std::size_t known = detail::vector_width.load(std::memory_order_relaxed);
+  return known != 0 ? known : detail::find_vector_width();
+}
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 template <class Work>
@@ -36,8 +46,9 @@ template <class Work>
 template <class Work>
 auto with_vectors(Work work) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-  if (vector_width() == 8) return run_wide(work);
-  if (vector_width() == 4) return run_medium(work);
+  const std::size_t width = vector_width();
+  if (width == 8) return run_wide(work);
+  if (width == 4) return run_medium(work);
 #endif
   return work.template operator()<2>();
 }
