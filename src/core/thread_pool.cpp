@@ -31,19 +31,30 @@ void wait_while(const std::atomic<T>& value, T old) {
   value.wait(old, std::memory_order_acquire);
 }
 
+// Also for a pool that could not start all of its threads.
+void stop(std::atomic<bool>& stopping, std::atomic<std::uint64_t>& ticket,
+          std::vector<std::thread>& workers) {
+  stopping = true;
+  ticket = ((ticket >> 32) + 1) << 32;  // a job without pieces wakes everybody
+  ticket.notify_all();
+  for (auto& worker : workers) worker.join();
+}
+
 }  // namespace
 
 ThreadPool::ThreadPool(std::size_t threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+  try {
+    for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+  } catch (const std::exception&) {  // a limit on memory or on processes
+    const auto started = 1 + workers_.size();
+    stop(stopping_, ticket_, workers_);
+    fail(ErrorKind::io, "expected to start ", threads, " threads (run.threads), but only ", started,
+         " may run here");
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  stopping_ = true;
-  ticket_ = ((ticket_ >> 32) + 1) << 32;  // a job without pieces wakes everybody
-  ticket_.notify_all();
-  for (auto& worker : workers_) worker.join();
-}
+ThreadPool::~ThreadPool() { stop(stopping_, ticket_, workers_); }
 
 void ThreadPool::run(Job job) {
   require(job.count < kUntaken, ErrorKind::usage, "a thread pool runs fewer than 2^32 pieces, got ",

@@ -12,6 +12,8 @@ namespace porter {
 
 namespace {
 
+constexpr std::size_t kMostParameters = 0xFFFFFFFF;  // what a message has positions for
+
 template <class Real>
 void sigmoid(std::span<Real> t) {
   for (Real& value : t) value = -value;
@@ -72,6 +74,9 @@ Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, boo
   std::size_t inputs = features;
   for (const auto outputs : widths) {
     require(outputs > 0, ErrorKind::usage, "model.hidden: a layer needs at least one unit");
+    require(outputs <= kMostParameters && (inputs + 1) * outputs <= kMostParameters - dim,
+            ErrorKind::usage, "model.hidden: expected at most ", kMostParameters,
+            " parameters; a layer of ", inputs, " inputs and ", outputs, " outputs leads beyond");
     list.push_back({inputs, outputs, dim, dim + inputs * outputs, biased});
     dim += (inputs + (biased ? 1 : 0)) * outputs;
     inputs = outputs;

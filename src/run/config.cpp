@@ -17,6 +17,8 @@
 namespace porter {
 namespace {
 
+constexpr std::size_t kMostLayers = 1000;
+
 using Clipping = AlgorithmInfo::Clipping;
 using Noise = AlgorithmInfo::Noise;
 using Meeting = AlgorithmInfo::Meeting;
@@ -73,6 +75,8 @@ void read_model(const toml::table& root, const std::string& source, Config& conf
   section.check(mlp || !section.has("activation"), "activation",
                 "only model.name = \"mlp\" has an activation");
   section.read("hidden", config.model.hidden);
+  section.check(config.model.hidden.size() <= kMostLayers, "hidden", "expected at most ",
+                kMostLayers, " layers, found ", config.model.hidden.size());
   section.read("activation", config.model.activation);
   section.refuse_unknown_keys();
   config.data.regression = config.model.name == "linear";

@@ -23,6 +23,45 @@ bool holds(const std::array<std::string_view, size>& keys, std::string_view key)
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+constexpr std::size_t kMostParts = 16;  // of a dotted key; ours have two
+
+// Tables are nested as deep as keys have parts, and the parser and its destructors go down there
+// one call per part. So a longer key is refused before it is parsed.
+void refuse_deep_keys(std::string_view text, const std::string& source) {
+  std::size_t line = 1, parts = 1;
+  char quote = '\0';
+  bool long_quote = false, comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      comment = false;
+      parts = 1;
+      if (!long_quote) quote = '\0';
+    } else if (comment || (quote == '"' && c == '\\' && ++i < text.size())) {
+    } else if (c == '"' || c == '\'') {
+      const bool triple = text.substr(i, 3) == std::string(3, c);
+      if (quote == '\0') {
+        quote = c;
+        long_quote = triple;
+        if (triple) i += 2;
+      } else if (quote == c && (!long_quote || triple)) {
+        quote = '\0';
+        if (long_quote) i += 2;
+        long_quote = false;
+      }
+    } else if (quote != '\0') {
+    } else if (c == '#') {
+      comment = true;
+    } else if (c == '.') {
+      require(++parts <= kMostParts, ErrorKind::usage, source, ":", line,
+              ": expected keys of at most ", kMostParts, " parts, found a longer one");
+    } else if (c == '=' || c == ',' || c == '{' || c == '}' || c == '[' || c == ']') {
+      parts = 1;
+    }
+  }
+}
+
 std::string resolve(const std::filesystem::path& folder, const std::string& file) {
   return file.empty() ? file : (folder / file).lexically_normal().string();
 }
@@ -30,6 +69,7 @@ std::string resolve(const std::filesystem::path& folder, const std::string& file
 }  // namespace
 
 toml::table parse_toml(std::string_view text, const std::string& source) {
+  refuse_deep_keys(text, source);
   try {
     return toml::parse(text, source);
   } catch (const toml::parse_error& error) {
@@ -49,6 +89,7 @@ void apply_override(toml::table& root, const std::string& override, const std::s
   if (!root.contains(section)) root.insert(section, parse_toml("", option));
   auto* table = root.get(section)->as_table();
   require(table != nullptr, ErrorKind::usage, option, ": ", section, " is not a section");
+  refuse_deep_keys(value, option);
   auto parsed = [&] {
     try {
       return toml::parse("v = " + value, option);

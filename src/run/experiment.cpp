@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/run/experiment.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <new>
 
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
@@ -26,6 +29,29 @@ auto keyed(const char* key, Build build) {
     return build();
   } catch (const Error& error) {
     fail(error.kind(), key, ": ", error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::io, key, ": out of memory");
+  }
+}
+
+// Memory is handed out before it is there, so a run that cannot fit would be killed halfway.
+void expect_room(std::size_t agents, std::size_t dim, const std::string& precision) {
+  const double needed = 2.0 * static_cast<double>(agents) * static_cast<double>(dim) *
+                        (precision == "float" ? sizeof(float) : sizeof(double));
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  require(needed <= there, ErrorKind::io, "out of memory: ", agents,
+          " agents (network.agents) with a model of ", dim, " parameters (model) take at least ",
+          needed / 1e9, " GB, and this machine has ", there / 1e9, " GB");
+}
+
+template <class Build>
+auto within_memory(std::size_t agents, std::size_t dim, Build build) {
+  try {
+    return build();
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::io, "out of memory: no room for ", agents,
+         " agents (network.agents) with a model of ", dim, " parameters (model)");
   }
 }
 
@@ -73,6 +99,7 @@ Experiment::Experiment(const Config& config, RunData data, std::shared_ptr<Accou
   use_data();
   build_network();
   build_compressor();
+  expect_room(facts_.agents, facts_.dim, config_.run.precision);
   build_algorithm(std::move(cache), nullptr);
 }
 
@@ -169,7 +196,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
       .network = *network_,
       .compressor = *compressor_,
       .pool = is_small_round(facts_.agents, facts_.dim, facts_.batch) ? one_thread_ : pool_,
-      .start = starting_point(),
+      .start = within_memory(facts_.agents, facts_.dim, [&] { return starting_point(); }),
       .eta = algorithm.step,
       .gamma = algorithm.consensus,
       .shift = facts_.shift,
@@ -191,7 +218,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
                     .journal = journal},
       .exchange = exchange_.get()};
   bounds_ = public_bounds(setup);
-  algorithm_ = info.make(setup);
+  algorithm_ = within_memory(facts_.agents, facts_.dim, [&] { return info.make(setup); });
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/run/run_data.hpp"
 
+#include <new>
+
 #include "porter/core/error.hpp"
 #include "porter/data/partition.hpp"
 
@@ -26,12 +28,15 @@ std::string key_of(const DataOptions& data) {
 
 }  // namespace
 
-RunData load_run_data(const Config& config) {
+RunData load_run_data(const Config& config) try {
   auto pair = load_data(config.data);
   auto train = deal(pair.train, config);
   std::shared_ptr<const Dataset> test;
   if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
   return {std::move(train), std::move(test), std::move(pair.source)};
+} catch (const std::bad_alloc&) {
+  fail(ErrorKind::io, "data: out of memory while reading ",
+       config.data.train.empty() ? config.data.name : config.data.train);
 }
 
 RunData RunDataCache::get(const Config& config) {

@@ -58,6 +58,15 @@ void unpack(const NpyArray& array, const std::string& name, const std::string& s
   });
 }
 
+// A model, or nothing where there is none yet.
+std::vector<double> unpack_point(const Npz& snapshot, const std::string& name,
+                                 const std::string& source, std::size_t dim) {
+  auto values = member(snapshot, name, source).values;
+  require(values.empty() || values.size() == dim, ErrorKind::io, source, ": the array ", name,
+          " must be empty or have ", dim, " entries, found ", values.size());
+  return values;
+}
+
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
   const auto& columns = metrics_columns();
   if (array.values.size() != columns.size()) return std::nullopt;
@@ -96,6 +105,9 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",
           config_.algorithm.rounds);
+  require(std::all_of(counters.begin() + 4, counters.end(),
+                      [](double count) { return count >= 0 && count < 0x1p63; }),
+          ErrorKind::io, source, ": the array counters must hold numbers from 0 to 2^63");
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto agents = kept_agents(copied);
     const auto& array = member(snapshot, "state_" + name, source);
@@ -109,8 +121,8 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
     algorithm_->traffic() = {.message_bytes = static_cast<std::uint64_t>(counters[4]),
                              .link_bytes = static_cast<std::uint64_t>(counters[5])};
   raise_releases(static_cast<std::uint64_t>(counters[6]));
-  x_best_ = member(snapshot, "x_best", source).values;
-  x_out_ = member(snapshot, "x_out", source).values;
+  x_best_ = unpack_point(snapshot, "x_best", source, facts_.dim);
+  x_out_ = unpack_point(snapshot, "x_out", source, facts_.dim);
   previous_ = unpack_row(member(snapshot, "row_previous", source));
   best_ = unpack_row(member(snapshot, "row_best", source));
 }

@@ -26,6 +26,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// What an error says of a value: a long one is cut.
+std::string found(const toml::node& node) {
+  constexpr std::size_t kMost = 100;
+  auto text = toml_text(node);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return text;
+}
+
 }  // namespace
 
 std::string toml_text(const toml::node& node) {
@@ -49,7 +57,7 @@ TomlSection::TomlSection(const toml::table& root, std::string_view name, const s
   if (node == nullptr) return;
   table_ = node->as_table();
   require(table_ != nullptr, ErrorKind::usage, source_, ":", node->source().begin.line, ": ", name,
-          " must be a section [", name, "], found ", toml_text(*node));
+          " must be a section [", name, "], found ", found(*node));
 }
 
 const toml::node* TomlSection::find(std::string_view key) {
@@ -60,14 +68,14 @@ const toml::node* TomlSection::find(std::string_view key) {
 void TomlSection::read(std::string_view key, std::string& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_string(), key, "expected a text in quotes, found ", toml_text(*node));
+  check(node->is_string(), key, "expected a text in quotes, found ", found(*node));
   value = *node->value<std::string>();
 }
 
 void TomlSection::read(std::string_view key, bool& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_boolean(), key, "expected true or false, found ", toml_text(*node));
+  check(node->is_boolean(), key, "expected true or false, found ", found(*node));
   value = *node->value<bool>();
 }
 
@@ -75,7 +83,7 @@ void TomlSection::read(std::string_view key, double& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
   check(node->is_number() && std::isfinite(*node->value<double>()), key,
-        "expected a number, found ", toml_text(*node));
+        "expected a number, found ", found(*node));
   value = *node->value<double>();
 }
 
@@ -89,7 +97,7 @@ void TomlSection::read(std::string_view key, std::optional<double>& value) {
 void TomlSection::read(std::string_view key, std::vector<std::size_t>& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_array(), key, "expected a list such as [64], found ", toml_text(*node));
+  check(node->is_array(), key, "expected a list such as [64], found ", found(*node));
   value.clear();
   for (const auto& item : *node->as_array())
     value.push_back(static_cast<std::size_t>(integer(key, item, 1)));
@@ -97,7 +105,7 @@ void TomlSection::read(std::string_view key, std::vector<std::size_t>& value) {
 
 std::int64_t TomlSection::integer(std::string_view key, const toml::node& node, std::int64_t least,
                                   std::int64_t most) const {
-  check(node.is_integer(), key, "expected a whole number, found ", toml_text(node));
+  check(node.is_integer(), key, "expected a whole number, found ", found(node));
   const auto value = *node.value<std::int64_t>();
   check(value >= least && value <= most, key, "expected a whole number from ", least, " to ", most,
         ", found ", value);

@@ -10,6 +10,7 @@
 #include "porter/core/simd.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
+#include "sanitized.hpp"
 
 namespace porter {
 namespace {
@@ -81,6 +82,28 @@ TEST_F(Cli, TheSimdVariableIsHeededByEveryCommandAndTheOptionWins) {
         << refused.output;
     for (const auto& known : simd_targets())
       EXPECT_NE(refused.output.find(known), std::string::npos) << refused.output;
+  }
+}
+
+// Limits of memory end a run with the keys that ask for it, neither by a signal nor without a word.
+TEST_F(Cli, WhatDoesNotFitIntoMemoryIsNamed) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs the address space";
+  const auto limited = [&](const std::string& arguments) {
+    return run_command("cd " + dir_.path().string() + " && ulimit -v 1000000 && " + binary_dir() +
+                       "/porter run c.toml --out out " + arguments);
+  };
+  const std::string mlp = "--set model.name=mlp --set model.hidden=";
+  const std::pair<std::string, std::string> cases[] = {
+      {mlp + "[20000000]", "(network.agents) with a model of"},
+      {mlp + "[800000000] --set network.agents=60", "take at least"},
+      {mlp + "[1500000000]", "model.hidden: expected at most 4294967295 parameters"},
+      {"--set run.threads=1024", "(run.threads)"},
+      {"--set run.evaluate=log-all:4000000000", "run.evaluate"},
+      {"--set network.agents=2147483647", "agents"}};
+  for (const auto& [arguments, expected] : cases) {
+    const auto result = limited(arguments);
+    EXPECT_TRUE(result.exit_code == 1 || result.exit_code == 2) << arguments << result.exit_code;
+    EXPECT_NE(result.output.find(expected), std::string::npos) << arguments << result.output;
   }
 }
 

@@ -135,6 +135,18 @@ TEST(Model, PredictsTheClassOfTheLargestScore) {
             40U);  // the labels come from a linear teacher
 }
 
+TEST(Model, RefusesMoreParametersThanAMessageHasPositions) {
+  const std::size_t wide = 2'000'000'000;
+  for (const std::vector<std::size_t>& hidden :
+       {std::vector<std::size_t>{wide}, {wide, wide}, {1, wide, wide}, {50'000'000}})
+    try {
+      make_model({.name = "mlp", .hidden = hidden}, 123, 2);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("model.hidden: expected at most 4294967295"), 0U);
+    }
+}
+
 TEST(Model, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_model({.name = "logistic"}, 4, 3), Error);
   EXPECT_THROW(make_model({.name = "logistic"}, 4, 0), Error);

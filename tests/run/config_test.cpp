@@ -180,6 +180,35 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
     EXPECT_NE(error_of("", {bad}).find("--set"), std::string::npos) << bad;
 }
 
+std::string repeated(std::size_t count, const std::string& piece) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+// Such a config used to end in a stack overflow, or in gigabytes.
+TEST(Config, DeepKeysAndLongListsAreRefusedBeforeTheyTakeMemory) {
+  const auto dots = repeated(40'000, "a.");
+  for (const auto& text : {dots + "a = 1", "\n[" + dots + "a]", "[run]\nseed = {" + dots + "a = 1}",
+                           "[run]\nx = \"\"\" \" \"\"\"\n" + dots + "a = 1"})
+    EXPECT_NE(error_of(text).find("keys of at most 16 parts"), std::string::npos)
+        << text.substr(0, 40);
+  EXPECT_EQ(error_of("", {"run.seed={" + dots + "a=1}"}).find("--set:1: expected keys"), 0U);
+  const auto layers =
+      error_of("[model]\nname = \"mlp\"\nhidden = [" + repeated(200'000, "1,") + "1]");
+  EXPECT_EQ(layers, "c.toml:3: model.hidden: expected at most 1000 layers, found 200001");
+  EXPECT_LT(error_of("[model]\nname = [" + repeated(200'000, "1,") + "1]").size(), 300U);
+}
+
+TEST(Config, DotsInTextsAndCommentsArePartsOfNoKey) {
+  const auto dots = repeated(50, ".");
+  for (const auto& text :
+       {"# " + dots + "\n", "[data]\nname = \"" + dots + "\"", "[data]\nname = '" + dots + "'",
+        "[data]\nname = \"\"\"\n\" " + dots + "\"\"\"", "[data]\nname = \"\\\"" + dots + "\"",
+        "[data]\nname = '''a'" + dots + "'''"})
+    EXPECT_NO_THROW(parse_config(text, "c.toml")) << text;
+}
+
 TEST(Config, ErrorsBlameTheOptionThatSetTheKeyAndNotTheFile) {
   const std::string file = "[algorithm]\nstep = 0.5\nname = \"porter-dp\"";
   for (const auto& [override, rest] : std::map<std::string, std::string>{

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "porter/core/error.hpp"
+
 namespace porter {
 namespace {
 
@@ -54,6 +56,20 @@ TEST(Schedule, LogAllIsNeverThinnedOut) {
   const auto all = evaluation_rounds({Schedule::Kind::log_all, 60}, 1000, kLarge);
   EXPECT_EQ(all, evaluation_rounds({Schedule::Kind::log, 60}, 1000, kSmall));
   EXPECT_GT(all.size(), evaluation_rounds({Schedule::Kind::log, 60}, 1000, kLarge).size());
+}
+
+TEST(Schedule, MoreEvaluationsThanMemoryHoldsAreRefused) {
+  for (const Schedule& schedule :
+       {Schedule{Schedule::Kind::every, 1}, {Schedule::Kind::log_all, 4'000'000'000U}})
+    try {
+      evaluation_rounds(schedule, 2'000'000'000, kSmall);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_EQ(std::string(error.what()).find("run.evaluate: expected at most"), 0U);
+    }
+  EXPECT_LE(evaluation_rounds({Schedule::Kind::log, 4'000'000'000U}, 2'000'000'000, kSmall).size(),
+            10'000'001U);
 }
 
 TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a run, as a report reads it: refused by name, or facts without control characters.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "fuzz.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/report/trace.hpp"
+#include "temp_dir.hpp"
+
+std::vector<std::string> fuzz_seeds() {
+  return {
+      R"({"name": "a", "status": "finished", "epsilon": [0.5, 1.25], "rounds": 20, "ok": true})",
+      R"({"privacy": "simulated noise: not private", "epsilon": null, "data": {"rows": [1, 2]}})",
+      R"({"epsilon": [null, 1e308], "a": "\u0007\ud83d\ude00", "b": -0.0})"};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const porter::TempDir folder;
+  static const bool ready = [] {
+    porter::write_file(folder / "metrics.csv", "round,loss\n0,1\n");
+    return true;
+  }();
+  if (!ready) std::abort();
+  std::ofstream(folder / "summary.json", std::ios::binary)
+      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  try {
+    for (const auto& [key, text] : porter::load_trace(folder.path()).facts)
+      if (std::ranges::any_of(text, [](char c) { return c >= 0 && c < ' '; })) std::abort();
+  } catch (const porter::Error&) {
+  }
+  return 0;
+}
