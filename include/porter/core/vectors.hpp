@@ -32,19 +32,21 @@ inline std::size_t vector_width() {
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 template <class Work>
-[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] auto run_wide(Work work) {
-  return work.template operator()<8>();
+[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] auto run_wide(const Work& work) {
+  const Work own = work;  // in registers: what is written through pointers cannot change it
+  return own.template operator()<8>();
 }
 template <class Work>
-[[gnu::target("arch=x86-64-v3")]] auto run_medium(Work work) {
-  return work.template operator()<4>();
+[[gnu::target("arch=x86-64-v3")]] auto run_medium(const Work& work) {
+  const Work own = work;
+  return own.template operator()<4>();
 }
 #endif
 
 /// What work.operator()<lanes>() returns, with the vector width of the instruction set in use. The
 /// work, and what it calls, must be always_inline to be compiled for that width.
 template <class Work>
-auto with_vectors(Work work) {
+auto with_vectors(const Work& work) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
   const std::size_t width = vector_width();
   if (width == 8) return run_wide(work);
