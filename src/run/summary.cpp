@@ -147,7 +147,8 @@ std::string RunFolder::recorded_status(const std::filesystem::path& path) {
   const auto file = path / "summary.json";
   if (!std::filesystem::exists(file)) return {};
   const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
-  return json.is_object() ? json.value("status", "") : "";
+  const auto status = json.is_object() ? json.find("status") : json.end();
+  return status != json.end() && status->is_string() ? status->get<std::string>() : "";
 }
 
 }  // namespace porter

@@ -8,6 +8,7 @@
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/report/trace.hpp"
+#include "porter/run/run_folder.hpp"
 #include "temp_dir.hpp"
 
 std::vector<std::string> fuzz_seeds() {
@@ -29,6 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     for (const auto& [key, text] : porter::load_trace(folder.path()).facts)
       if (std::ranges::any_of(text, [](char c) { return c >= 0 && c < ' '; })) std::abort();
+  } catch (const porter::Error&) {
+  }
+  try {
+    porter::RunFolder::recorded_status(folder.path());
   } catch (const porter::Error&) {
   }
   return 0;
