@@ -2,6 +2,8 @@
 #include "porter/io/file.hpp"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -29,6 +31,7 @@ class FileDescriptor {
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -81,13 +84,65 @@ std::string read_raw_file(const std::filesystem::path& path) {
 
 namespace {
 
-constexpr std::string_view kTemporary = ".part-";  // and the number of the process
+constexpr std::string_view kTemporary = ".part-";  // and a random number
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+// A name that nobody can have taken, or put a link under, before.
+std::string temporary_name(const std::filesystem::path& path) {
+  std::uint64_t number = 0;
+  require(::getrandom(&number, sizeof number, 0) == sizeof number, ErrorKind::io, "cannot create ",
+          path.string(), ": no random numbers: ", reason());
+  return path.string().append(kTemporary) + std::to_string(number);
+}
 
 }  // namespace
 
+void make_private_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  const bool there = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  require(there, ErrorKind::io, "cannot create the folder ", path.string(), ": ", reason());
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  require(fd.get() >= 0 && ::fchmod(fd.get(), 0700) == 0, ErrorKind::io,
+          "cannot make the folder private: ", path.string(), ": ", reason());
+}
+
+// Not to wait for the reader of a pipe is all that O_NONBLOCK does here.
+int open_plain(const std::filesystem::path& path, int flags) {
+  struct stat folder {
+  }, file{};
+  const bool owners = ::stat(folder_of(path).c_str(), &folder) == 0 && (folder.st_mode & 077) == 0;
+  const int fd =
+      ::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, owners ? 0600 : 0644);
+  if (fd < 0) return fd;
+  const bool plain = ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
+  if (plain && (!owners || ::fchmod(fd, 0600) == 0)) return fd;
+  const int why = plain ? errno : EINVAL;
+  ::close(fd);
+  errno = why;
+  return -1;
+}
+
+std::string open_reason() {
+  if (errno == ELOOP) return "it is a symbolic link, which is not followed";
+  if (errno == EINVAL || errno == ENXIO) return "it is not a plain file";
+  return reason();
+}
+
+FileStream open_to_append(const std::filesystem::path& path) {
+  FileDescriptor fd(open_plain(path, O_WRONLY | O_CREAT | O_APPEND));
+  require(fd.get() >= 0, ErrorKind::io, "cannot open ", path.string(), ": ", open_reason());
+  FileStream stream(::fdopen(fd.get(), "a"), std::fclose);
+  require(stream != nullptr, ErrorKind::io, "cannot open ", path.string(), ": ", reason());
+  fd.release();
+  return stream;
+}
+
 bool sync_name(const std::filesystem::path& file) {
-  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor fd(::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return fd.get() >= 0 && (::fsync(fd.get()) == 0 || errno == EINVAL);
 }
 
@@ -99,8 +154,8 @@ bool holds_nothing(const std::filesystem::path& folder) {
 
 FileWriter::FileWriter(std::filesystem::path path)
     : path_(std::move(path)),
-      temporary_(path_.string().append(kTemporary) + std::to_string(::getpid())),
-      fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+      temporary_(temporary_name(path_)),
+      fd_(open_plain(temporary_, O_WRONLY | O_CREAT | O_EXCL)) {
   if (fd_ < 0) fail_to("create");
 }
 
@@ -121,9 +176,15 @@ void FileWriter::write(std::string_view bytes) {
 
 void FileWriter::finish() {
   if (::fsync(fd_) != 0) fail_to("write");
+  rename();
+  if (!sync_name(path_)) fail_to("write");
+}
+
+void FileWriter::finish_soon() { rename(); }
+
+void FileWriter::rename() {
   if (::close(std::exchange(fd_, -1)) != 0) fail_to("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
-  if (!sync_name(path_)) fail_to("write");
 }
 
 void FileWriter::fail_to(const char* action) const {
@@ -134,6 +195,12 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   FileWriter file(path);
   file.write(content);
   file.finish();
+}
+
+void write_file_soon(const std::filesystem::path& path, std::string_view content) {
+  FileWriter file(path);
+  file.write(content);
+  file.finish_soon();
 }
 
 }  // namespace porter

@@ -115,11 +115,18 @@ void require_same(const LedgerHeader& found, const LedgerHeader& expected, const
   same("epsilon", found.epsilon, expected.epsilon);
 }
 
-// Whether the file is where and as long as we left it.
+// Whether the file is where and as long as we left it. A renamed one goes on growing under another
+// name while the next start would find what lies at the path.
 void require_untouched(int fd, std::size_t size, const fs::path& path) {
-  struct stat status {};
+  struct stat status {
+  }, named{};
   require_ledger(::fstat(fd, &status) == 0, path, "cannot look at the ledger: ", reason());
-  require_ledger(status.st_nlink > 0, path, "the ledger was deleted or replaced while in use");
+  const bool there = ::lstat(path.c_str(), &named) == 0 && named.st_dev == status.st_dev &&
+                     named.st_ino == status.st_ino;
+  require_ledger(
+      status.st_nlink > 0 && there, path,
+      "the ledger was deleted, renamed or replaced while in use; put the right file back "
+      "and start again");
   require_ledger(static_cast<std::size_t>(status.st_size) == size, path,
                  "the ledger was changed by someone else while in use: expected ", size,
                  " bytes, found ", status.st_size);
@@ -165,8 +172,9 @@ Ledger Ledger::create(const fs::path& path, const LedgerHeader& header) {
   check_ledger_header(header, path.string());
   const TemporaryName temporary{path.string() + ".new" + std::to_string(::getpid())};
   ::unlink(temporary.path.c_str());
-  Descriptor fd(::open(temporary.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  require_ledger(fd.get() >= 0, path, "cannot create the ledger: ", reason());
+  Descriptor fd(open_plain(temporary.path, O_RDWR | O_CREAT | O_EXCL));
+  require_ledger(fd.get() >= 0 && ::fchmod(fd.get(), 0600) == 0, path,
+                 "cannot create the ledger: ", reason());
   lock(fd.get(), path);
   const auto bytes = encode_ledger_header(header);
   write_all(fd.get(), bytes, 0, path);
@@ -182,8 +190,8 @@ Ledger Ledger::create(const fs::path& path, const LedgerHeader& header) {
 }
 
 Ledger Ledger::resume(const fs::path& path, const LedgerHeader& header, std::uint64_t at_least) {
-  Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  require_ledger(fd.get() >= 0, path, "cannot open the ledger: ", reason(),
+  Descriptor fd(open_plain(path, O_RDWR));
+  require_ledger(fd.get() >= 0, path, "cannot open the ledger: ", open_reason(),
                  "; without it what was spent is unknown");
   lock(fd.get(), path);
   auto state = std::make_unique<State>(path, std::move(fd));

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {
@@ -85,6 +86,13 @@ void make_folder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error, ErrorKind::io, "cannot create the folder ", path.string(), ": ", error.message());
+}
+
+void make_folder(const std::filesystem::path& path, const Config& config) {
+  if (config.privacy && config.privacy->noise == "secure")
+    make_private_folder(path);
+  else
+    make_folder(path);
 }
 
 }  // namespace porter

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "porter/run/config.hpp"
+
 namespace porter {
 
 /// The keys "section.key" of a config as to_toml writes it, with their values as they stand there.
@@ -20,5 +22,7 @@ std::string config_difference(const std::string& old_config, const std::string& 
 
 /// Creates the folder and those above it. Error{io} names it and the reason.
 void make_folder(const std::filesystem::path& path);
+/// The same for files of a run: with secret noise they are their owner's alone.
+void make_folder(const std::filesystem::path& path, const Config& config);
 
 }  // namespace porter

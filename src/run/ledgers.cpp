@@ -33,7 +33,7 @@ void Ledgers::open(const std::filesystem::path& folder, const Experiment& experi
                    std::uint64_t at_least) {
   if (!experiment.privacy().secure()) return;
   const auto& config = experiment.config();
-  make_folder(folder / "ledger");
+  make_folder(folder / "ledger", config);
   const auto hosted = experiment.hosted();
   allow_ledgers(hosted.size());
   for (const auto agent : hosted) {

@@ -14,9 +14,8 @@
 namespace porter {
 
 LockedLog::LockedLog(std::filesystem::path file, std::string_view who)
-    : file_(std::move(file)),
-      fd_(::open(file_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  require(fd_ >= 0, ErrorKind::io, "cannot open ", file_.string(), ": ", std::strerror(errno));
+    : file_(std::move(file)), fd_(open_plain(file_, O_RDWR | O_CREAT | O_APPEND)) {
+  require(fd_ >= 0, ErrorKind::io, "cannot open ", file_.string(), ": ", open_reason());
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
   ::close(fd_);
   fail(ErrorKind::io, file_.string(), ": another ", who, " is working in this folder");

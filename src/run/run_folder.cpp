@@ -42,7 +42,7 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
           " holds a privacy ledger, which is never removed; choose another --out");
   for (const char* name : kFiles) fs::remove_all(path_ / name);
-  make_folder(path_);
+  make_folder(path_, experiment.config());
   write_file(path_ / kConfigFile, config);
   if (find_algorithm(experiment.config().algorithm.name).gossips())
     write_file(path_ / "graph.svg",
@@ -63,6 +63,7 @@ void RunFolder::require_same_config(const fs::path& path, const Config& config) 
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
 void RunFolder::restore(Experiment& experiment) {
+  make_folder(path_, experiment.config());
   if (has_checkpoint())
     experiment.restore(load_npz(checkpoint_file()), checkpoint_file().string());
   else
@@ -90,12 +91,7 @@ void RunFolder::charge(const Experiment& experiment, std::uint32_t round) {
 
 void RunFolder::catch_up(const Experiment& experiment) { ledgers_.catch_up(experiment); }
 
-void RunFolder::open_metrics() {
-  const auto file = path_ / "metrics.csv";
-  metrics_.reset(std::fopen(file.c_str(), "ae"));
-  require(metrics_ != nullptr, ErrorKind::io, "cannot open ", file.string(), ": ",
-          std::strerror(errno));
-}
+void RunFolder::open_metrics() { metrics_ = open_to_append(path_ / "metrics.csv"); }
 
 // Drops what was written after the checkpoint, half a line after a kill included.
 void RunFolder::keep_metrics(std::size_t rows) {
@@ -117,7 +113,7 @@ void RunFolder::append(const MetricsRow& row) {
 }
 
 void RunFolder::write_checkpoint(Experiment& experiment) {
-  make_folder(checkpoint_file().parent_path());
+  make_folder(checkpoint_file().parent_path(), experiment.config());
   save_npz(checkpoint_file(), experiment.snapshot());
 }
 

@@ -2,7 +2,10 @@
 #include "porter/io/file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "porter/core/error.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -28,6 +31,61 @@ TEST(FileWriter, WhatAKilledProcessLeavesDoesNotFillAFolder) {
   EXPECT_TRUE(holds_nothing(folder.path()));
   file.finish();
   EXPECT_FALSE(holds_nothing(folder.path()));
+}
+
+namespace fs = std::filesystem;
+
+unsigned mode_of(const fs::path& path) {
+  return static_cast<unsigned>(fs::status(path).permissions());
+}
+
+TEST(FileWriter, InAPrivateFolderFilesAreTheirOwnersWhateverTheUmask) {
+  const TempDir folder;
+  const auto open_to_all = folder / "shared", closed = folder / "private";
+  for (const mode_t mask : {0000U, 0022U, 0777U}) {
+    const auto old = ::umask(0);
+    fs::create_directory(open_to_all);
+    fs::create_directory(closed);
+    ::umask(mask);
+    make_private_folder(closed);  // which was open to all
+    write_file(closed / "x", "x");
+    write_file_soon(closed / "y", "y");
+    std::fputs("z", open_to_append(closed / "z").get());
+    if (mask != 0777U) write_file(open_to_all / "x", "x");
+    ::umask(old);
+    EXPECT_EQ(mode_of(closed), 0700U);
+    for (const char* name : {"x", "y", "z"}) EXPECT_EQ(mode_of(closed / name), 0600U) << name;
+    if (mask != 0777U) EXPECT_EQ(mode_of(open_to_all / "x"), 0644U & ~mask);
+    fs::remove_all(open_to_all);
+    fs::remove_all(closed);
+  }
+}
+
+TEST(FileWriter, FollowsNoLinkThatSomebodyPlanted) {
+  const TempDir folder;
+  const auto victim = folder / "victim", link = folder / "x";
+  write_file(victim, "precious");
+  fs::create_symlink(victim, link);
+  fs::create_symlink(victim, folder / concat("y.part-", ::getpid()));
+  write_file(link, "new");  // in the place of the link
+  write_file(folder / "y", "new");
+  EXPECT_FALSE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(victim), "precious");
+  fs::remove(link);
+  fs::create_symlink(victim, link);
+  const auto refusal = [](const fs::path& path) {
+    try {
+      open_to_append(path);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(refusal(link).find("symbolic link"), std::string::npos) << refusal(link);
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(refusal(pipe).find("not a plain file"), std::string::npos) << refusal(pipe);
+  EXPECT_EQ(read_file(victim), "precious");
 }
 
 }  // namespace

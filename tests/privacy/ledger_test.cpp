@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,31 @@ TEST_F(LedgerTest, RefusesToChargeAFileThatWasDeletedOrChanged) {
   expect_contains(privacy_error([&] { ledger.charge(1); }), "changed by someone else");
   fs::remove(path_);
   expect_contains(privacy_error([&] { ledger.charge(1); }), "deleted");
+}
+
+// The open file would go on growing under another name, and the next start find the other one.
+TEST_F(LedgerTest, NoticesThatItWasRenamedOrReplaced) {
+  auto ledger = Ledger::create(path_, kHeader);
+  ledger.charge(0);
+  const auto aside = dir_ / "aside";
+  fs::rename(path_, aside);
+  expect_contains(privacy_error([&] { ledger.charge(1); }), "renamed or replaced");
+  fs::copy_file(aside, path_);  // of the same content
+  expect_contains(privacy_error([&] { ledger.charge(1); }), "renamed or replaced");
+  fs::remove(path_);
+  fs::create_symlink(aside, path_);
+  expect_contains(privacy_error([&] { ledger.charge(1); }), "renamed or replaced");
+  expect_contains(privacy_error([&] { Ledger::resume(path_, kHeader); }), "symbolic link");
+  fs::remove(path_);
+  fs::rename(aside, path_);
+  EXPECT_EQ(ledger.charge(1), 2U) << "nothing was written meanwhile";
+}
+
+TEST_F(LedgerTest, IsForItsOwnerOnly) {
+  const auto old = ::umask(0);
+  auto ledger = Ledger::create(path_, kHeader);
+  ::umask(old);
+  EXPECT_EQ(static_cast<unsigned>(fs::status(path_).permissions()), 0600U);
 }
 
 TEST_F(LedgerTest, RefusesChargesThatMakeNoSense) {

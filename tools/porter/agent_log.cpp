@@ -4,30 +4,16 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "io/json_text.hpp"
-#include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter::cli {
-namespace {
-
-std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_log(const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  const auto path = folder / "agent.log";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "ae"), std::fclose);
-  require(file != nullptr, ErrorKind::io, "cannot open ", path.string(), ": ",
-          std::strerror(errno));
-  return file;
-}
-
-}  // namespace
 
 AgentLog::AgentLog(const std::filesystem::path& folder, std::string name, bool json)
-    : name_(std::move(name)), json_(json), file_(open_log(folder)) {}
+    : name_(std::move(name)), json_(json), file_(open_to_append(folder / "agent.log")) {}
 
 // A disk that is full must not end a run that goes on, so what cannot be logged is lost.
 void AgentLog::write(const char* level, const std::string& text) {

@@ -10,7 +10,7 @@
 namespace porter::cli {
 
 /// The log of an agent: lines on standard error and in FOLDER/agent.log, each with the time and the
-/// agent's name, as text or as JSON. May be used from several threads.
+/// agent's name, as text or as JSON. The folder must be there. May be used from several threads.
 class AgentLog {
  public:
   AgentLog(const std::filesystem::path& folder, std::string name, bool json);

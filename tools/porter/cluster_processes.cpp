@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter::cli {
 namespace {
@@ -44,7 +45,7 @@ void start(LocalAgent& agent) {
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
-    const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int fd = open_plain(log, O_WRONLY | O_CREAT | O_APPEND);
     ::dup2(fd, STDOUT_FILENO);
     ::dup2(fd, STDERR_FILENO);
     ::setpgid(0, 0);  // Ctrl-C is for the cluster, which passes it on

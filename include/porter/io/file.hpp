@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,9 +17,27 @@ std::string read_file(const std::filesystem::path& path,
 /// The bytes as they are, packed or not.
 std::string read_raw_file(const std::filesystem::path& path);
 
-/// Writes beside the target; finish() flushes to disk and renames. After any failure, or without
-/// finish(), the old content or nothing is there, never half of the new. Error{io} names the path
-/// and the reason.
+/// Creates the folder and those above it. Only its owner may enter it, whatever the umask and
+/// whatever its mode was, and what this library writes into it is its owner's alone. Error{io}
+/// names it and the reason.
+void make_private_folder(const std::filesystem::path& path);
+
+/// open(2) of a file to write. A symbolic link is not followed, and what is no plain file is
+/// refused. In a folder that only its owner may enter the file has the mode 0600, whatever the
+/// umask; elsewhere the umask decides. -1, and errno says why.
+int open_plain(const std::filesystem::path& path, int flags);
+
+/// Why the last call failed; links by name.
+std::string open_reason();
+
+/// A stream that writes behind the end of a file, made if it is not there, by open_plain.
+/// Error{io}.
+using FileStream = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+FileStream open_to_append(const std::filesystem::path& path);
+
+/// Writes beside the target, to a file with a name that nobody can guess; finish() flushes to disk
+/// and renames. After any failure, or without finish(), the old content or nothing is there, never
+/// half of the new. The mode is that of open_plain. Error{io} names the path and the reason.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);
@@ -27,9 +47,12 @@ class FileWriter {
 
   void write(std::string_view bytes);
   void finish();
+  /// The same without waiting for the disk: after a power cut it may be gone.
+  void finish_soon();
 
  private:
   [[noreturn]] void fail_to(const char* action) const;
+  void rename();
 
   std::filesystem::path path_, temporary_;
   int fd_;
@@ -44,6 +67,8 @@ bool holds_nothing(const std::filesystem::path& folder);
 
 /// All of it at once.
 void write_file(const std::filesystem::path& path, std::string_view content);
+/// The same with finish_soon: for whoever looks.
+void write_file_soon(const std::filesystem::path& path, std::string_view content);
 
 /// Lower-case hexadecimal SHA-256 of the bytes.
 std::string sha256_hex(std::string_view content);
