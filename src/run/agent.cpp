@@ -42,25 +42,41 @@ RunData own_data(const AgentOptions& options) {
           options.index};
 }
 
+// The config of the run with the agent's own data in it.
+Config recorded_config(const AgentOptions& options) {
+  auto config = options.config;
+  if (options.train.empty()) return config;
+  auto& data = config.data;
+  for (auto* file :
+       {&data.test, &data.train_images, &data.train_labels, &data.test_images, &data.test_labels})
+    file->clear();
+  data.train = options.train;
+  return config;
+}
+
+FileOwner owner_of(const AgentOptions& options) { return {run_id(options.config), options.index}; }
+
 class AgentRun {
  public:
-  AgentRun(const AgentOptions& options, const std::filesystem::path& folder,
-           const AgentHooks& hooks)
+  AgentRun(const AgentOptions& options, AgentFolder& folder, const AgentHooks& hooks)
       : options_(options),
         hooks_(hooks),
-        folder_(folder, options.config),
+        folder_(folder),
         checkpoint_(folder_.load_checkpoint()),
         period_(options.config.run.checkpoint_every > 0 ? options.config.run.checkpoint_every
                                                         : kCheckpointPeriod) {
+    if (checkpoint_ && !checkpoint_->damage.empty())
+      hooks_.log(concat(checkpoint_->damage, "; taking the checkpoint before it, of round ",
+                        checkpoint_->round));
     const auto& privacy = options_.config.privacy;
-    if (privacy && privacy->noise == "secure")
-      journal_ = std::make_unique<FileJournal>(folder_.journal_file());
+    if (privacy && privacy->noise == "secure") open_journal();
     experiment_ =
         std::make_unique<Experiment>(options_.config, own_data(options_), engine(), journal_.get());
     try {
       resume();
     } catch (const Error& error) {
-      network_->abort(error.what());  // the neighbours are connected already
+      // The neighbours are connected already. They wait for one that has been in the run before.
+      checkpoint_ ? network_->abandon() : network_->abort(error.what());
       throw;
     }
     experiment_->exchange()->record([this](std::uint32_t step, std::uint32_t, auto message) {
@@ -70,7 +86,9 @@ class AgentRun {
   }
 
   TrainStatus run() {
+    require_newest_folder();
     try {
+      charge_doubtful();
       const auto status = train();
       if (status == TrainStatus::interrupted) return status;
     } catch (const std::exception& error) {
@@ -83,8 +101,6 @@ class AgentRun {
   }
 
  private:
-  std::uint32_t steps() const { return experiment_->round() * options_.config.algorithm.gossip; }
-
   Engine engine() {
     std::vector<std::string> names;
     for (const auto& peer : options_.peers) names.push_back(peer.name);
@@ -96,8 +112,22 @@ class AgentRun {
             .report = hooks_.log};
   }
 
+  // It is made before the ledger, so where only that one is there somebody has removed it.
+  void open_journal() {
+    const auto ledger = folder_.path() / "ledger" / concat("agent-", options_.index, ".ledger");
+    const auto file = folder_.journal_file();
+    require(std::filesystem::exists(file) || !std::filesystem::exists(ledger), ErrorKind::privacy,
+            file.string(),
+            " is missing: without it rounds would be released again with other noise; bring it "
+            "back, or start a new run in a new folder with another run.seed");
+    journal_ = std::make_unique<FileJournal>(file, owner_of(options_),
+                                             checkpoint_ ? checkpoint_->round : 0,
+                                             checkpoint_ && !checkpoint_->damage.empty());
+  }
+
   std::unique_ptr<Transport> connect(const RunShape& shape) {
     const auto& config = options_.config;
+    require_consent(options_, shape.privacy, config.algorithm.rounds);
     const auto resume_after = checkpoint_ ? checkpoint_->round * config.algorithm.gossip : 0;
     auto facts = agent_facts(config, shape.network, shape.dim);
     facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
@@ -131,7 +161,8 @@ class AgentRun {
         sent_.push_back(std::move(message));
       }
       status_.checkpoint = experiment_->round();
-      hooks_.log(concat("continuing after round ", experiment_->round()));
+      if (experiment_->round() > 0)
+        hooks_.log(concat("continuing after round ", experiment_->round()));
     }
     ledgers_.open(folder_.path(), *experiment_, started, experiment_->releases());
     require_known_releases();
@@ -139,6 +170,15 @@ class AgentRun {
     const auto allowed = experiment_->privacy().most_releases();
     require(started || allowed >= rounds, ErrorKind::privacy, "the privacy budget allows ", allowed,
             " of the ", rounds, " rounds; take fewer rounds, more noise or a larger epsilon");
+    // So that there are always two to go back to.
+    if (!checkpoint_ && !(journal_ && journal_->doubtful())) checkpoint();
+  }
+
+  // The last round whose release this folder knows: in the checkpoint, or in the journal.
+  std::uint32_t known_round() const {
+    auto round = experiment_->round();
+    while (journal_ && journal_->holds(round + 1)) ++round;
+    return round;
   }
 
   // Rounds that were released after the checkpoint are done again from the journal. One more may
@@ -146,13 +186,61 @@ class AgentRun {
   // for it. More than that cannot be: files of different times were put together.
   void require_known_releases() const {
     if (!journal_) return;
-    auto known = experiment_->releases();
-    for (auto round = experiment_->round() + 1; journal_->holds(round); ++round) ++known;
+    const auto known = experiment_->releases() + (known_round() - experiment_->round());
     require(ledgers_.charges() <= known + 1, ErrorKind::privacy, folder_.path().string(),
             ": the ledger holds ", ledgers_.charges(),
             " releases, but the checkpoint and the "
             "journal only ",
             known, ": rounds would be released again with other noise");
+  }
+
+  // What a neighbour holds was released. A folder that does not know of it is an old one, or a new
+  // one in place of one that is lost, and would release its rounds again with other noise. Nothing
+  // is charged while somebody cannot be reached.
+  void require_newest_folder() {
+    if (!journal_ || experiment_->finished()) return;
+    const auto& algorithm = options_.config.algorithm;
+    const auto round = known_round();
+    const auto held = network_->meet();
+    const auto most = std::uint64_t{round} * algorithm.gossip +
+                      (find_algorithm(algorithm.name).sends_first ? 1 : 0);
+    if (held <= most) return;
+    network_->abandon();  // the neighbours wait for the newest folder
+    fail(ErrorKind::privacy, folder_.path().string(), ": this folder knows of ", round,
+         " rounds, but a neighbour holds message ", held, " of this agent, which is of round ",
+         (held - 1) / algorithm.gossip + 1,
+         ": the folder is older than what was released, and would release rounds again with other "
+         "noise. Nothing was charged or sent. Bring back the newest folder of this agent; where it "
+         "is lost, start a new run with another run.seed, and count the rounds up to that one "
+         "against the budget of these data");
+  }
+
+  // The last record of the journal cannot be read, so its round may have left under the charge that
+  // is there, and is charged anew for the noise to come. A checkpoint says so before the record
+  // goes.
+  void charge_doubtful() {
+    if (!journal_ || !journal_->doubtful()) return;
+    const auto left = options_.config.algorithm.rounds - experiment_->round();
+    const auto releases = experiment_->releases() + 1;
+    require(
+        budget_allows(releases + left), ErrorKind::privacy, folder_.journal_file().string(),
+        ": the record of round ", known_round() + 1,
+        " is damaged. The round may have been released, and the privacy budget does not allow "
+        "to release it once more; bring back the file, or start a new run with another run.seed");
+    require_consent(options_, experiment_->privacy(), releases + left);
+    hooks_.log(concat("the record of round ", known_round() + 1,
+                      " in the journal of releases is damaged; the round is charged once more"));
+    experiment_->raise_releases(releases);
+    save_checkpoint();
+    journal_->drop_doubtful();
+  }
+
+  // The config's budget is made for its rounds, and may have room for some more.
+  bool budget_allows(std::uint64_t releases) const {
+    const auto& privacy = experiment_->privacy();
+    if (releases <= privacy.most_releases()) return true;
+    const auto bounds = privacy.interval(releases);
+    return bounds && bounds->upper <= options_.config.privacy->epsilon;
   }
 
   TrainStatus train() {
@@ -164,7 +252,7 @@ class AgentRun {
         report("stopped");
         return TrainStatus::interrupted;
       }
-      require(experiment_->may_release(), ErrorKind::privacy,
+      require(budget_allows(experiment_->releases() + 1), ErrorKind::privacy,
               "the privacy budget allows no further round");
       ledgers_.charge(*experiment_, experiment_->round() + 1);
       experiment_->step();
@@ -175,16 +263,21 @@ class AgentRun {
   }
 
   void checkpoint() {
-    // A neighbour is at most one round behind, and so its last checkpoint at most one period.
-    const auto rounds = experiment_->round();
-    const auto oldest =
-        rounds == 0 ? 0 : (rounds - 1) / period_ * period_ * options_.config.algorithm.gossip;
+    // A neighbour is at most one round behind, its last checkpoint at most one period behind that,
+    // and the one before another period.
+    const auto rounds = experiment_->round(), last = rounds == 0 ? 0 : (rounds - 1) / period_;
+    const auto oldest = last == 0 ? 0 : (last - 1) * period_ * options_.config.algorithm.gossip;
     while (!sent_.empty() && sent_.front().step <= oldest) sent_.pop_front();
-    if (experiment_->finished()) folder_.write_results(*experiment_);
-    folder_.save_checkpoint({rounds, experiment_->snapshot(), {sent_.begin(), sent_.end()}});
-    if (journal_) journal_->clear();
-    network_->settle(steps());
+    if (experiment_->finished()) folder_.write_results(*experiment_, options_.name);
+    save_checkpoint();
+    if (journal_) journal_->turn(rounds);
+    network_->settle(folder_.oldest_round() * options_.config.algorithm.gossip);
     status_.checkpoint = rounds;
+  }
+
+  void save_checkpoint() {
+    folder_.save_checkpoint(
+        {experiment_->round(), experiment_->snapshot(), {sent_.begin(), sent_.end()}});
   }
 
   // The results are on disk. A neighbour that is out of reach may have finished and left; one that
@@ -203,8 +296,8 @@ class AgentRun {
   void report(const std::string& state) {
     status_.name = options_.name;
     status_.state = state;
-    status_.round = experiment_->round();
     status_.rounds = options_.config.algorithm.rounds;
+    status_.round = experiment_->round();
     status_.bytes = experiment_->exchange()->bytes();
     status_.wait_seconds = experiment_->exchange()->waited();
     // Rounds that are done again after a restart have been released before.
@@ -216,7 +309,7 @@ class AgentRun {
 
   const AgentOptions& options_;
   const AgentHooks& hooks_;
-  AgentFolder folder_;
+  AgentFolder& folder_;
   std::optional<AgentCheckpoint> checkpoint_;
   std::uint32_t period_;
   std::unique_ptr<FileJournal> journal_;
@@ -229,9 +322,28 @@ class AgentRun {
 
 }  // namespace
 
+void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
+                     std::uint64_t releases) {
+  const auto bounds = privacy.interval(releases);
+  require(bounds || !options.require_noise, ErrorKind::privacy, "agent.require_noise: ",
+          privacy.sigma() == 0
+              ? concat(options.config.algorithm.name, " adds no noise in this config")
+              : concat("the noise of this config protects nobody without clipping of each sample"),
+          ", so this agent's gradients would leave unprotected. Take part in a run with noise (for "
+          "example porter-dp with a [privacy] section), or consent for data that need no "
+          "protection: require_noise = false in this agent's own [agent], or --allow-no-noise");
+  if (!options.max_epsilon) return;
+  require(bounds && bounds->upper <= *options.max_epsilon, ErrorKind::privacy,
+          "agent.max_epsilon: this agent allows ", *options.max_epsilon, ", but this run ",
+          bounds ? concat("ends at a certified epsilon of ", bounds->upper, " after ", releases,
+                          " releases")
+                 : concat("has no certified epsilon"),
+          "; take part in a run with more noise or fewer rounds, or raise this agent's own limit");
+}
+
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks) {
-  const AgentFolder files(folder, options.config);
+  AgentFolder files(folder, recorded_config(options), owner_of(options));
   // The journal of releases is touched before the port and the ledger would refuse a second
   // process.
   const LockedLog lock(files.lock_file(), "agent");
@@ -239,7 +351,11 @@ TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& 
     hooks.log("has finished before, and so have its neighbours");
     return TrainStatus::finished;
   }
-  return AgentRun(options, folder, hooks).run();
+  AgentStatus status;
+  status.name = options.name;
+  status.rounds = options.config.algorithm.rounds;
+  hooks.after_round(status);
+  return AgentRun(options, files, hooks).run();
 }
 
 }  // namespace porter

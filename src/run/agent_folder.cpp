@@ -2,9 +2,14 @@
 #include "agent_folder.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "difference.hpp"
+#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
 #include "summary.hpp"
 
@@ -59,9 +64,50 @@ std::vector<SentMessage> unpack(const NpyArray& array, const std::string& source
   return messages;
 }
 
+// The agent, and the digits of the run.
+NpyArray pack(const FileOwner& owner) {
+  std::vector<double> values = {static_cast<double>(owner.agent)};
+  values.insert(values.end(), owner.run.begin(), owner.run.end());
+  const auto size = values.size();
+  return {{size}, std::move(values)};
+}
+
+FileOwner unpack_owner(const NpyArray& array, const std::string& source) {
+  const auto& values = array.values;
+  const bool whole = !values.empty() && values[0] >= 0 && values[0] < 4294967296.0 &&
+                     std::ranges::all_of(values.begin() + 1, values.end(),
+                                         [](double c) { return c > ' ' && c <= '~'; });
+  require(whole, ErrorKind::io, source, ": the name of its owner is damaged");
+  FileOwner owner{{}, static_cast<std::uint32_t>(values[0])};
+  for (std::size_t i = 1; i < values.size(); ++i) owner.run += static_cast<char>(values[i]);
+  return owner;
+}
+
+// The first and the last round, without what only the raw data or all agents could tell.
+std::string public_metrics(const Experiment& experiment) {
+  const auto traffic = experiment.traffic();
+  const auto epsilon = experiment.privacy().epsilon(experiment.releases());
+  return concat("round,bits_per_agent,link_bits_per_agent,epsilon,seconds\n0,0,0,",
+                epsilon ? "0" : "", ",0\n", experiment.round(), ',', 8 * traffic.message_bytes, ',',
+                8 * traffic.link_bytes, ',', epsilon ? shortest(*epsilon) : "", ',',
+                shortest(experiment.training_seconds()), '\n');
+}
+
+// The summary counts the bytes of all agents; here is only one.
+std::string public_summary(const Experiment& experiment, const std::string& name) {
+  auto json = nlohmann::ordered_json::parse(
+      summary_json(experiment, name, TrainStatus::finished, std::nullopt));
+  const auto traffic = experiment.traffic();
+  json["bytes_sent_per_agent"] = traffic.message_bytes;
+  json["link_bytes_per_agent"] = traffic.link_bytes;
+  json["majority_rate"] = nullptr;
+  return json_text(json, 2) + "\n";
+}
+
 }  // namespace
 
-AgentFolder::AgentFolder(fs::path path, const Config& config) : path_(std::move(path)) {
+AgentFolder::AgentFolder(fs::path path, const Config& config, FileOwner owner)
+    : path_(std::move(path)), owner_(std::move(owner)) {
   const auto file = path_ / "config.toml";
   const auto text = to_toml(config);
   if (fs::exists(file)) {
@@ -71,16 +117,40 @@ AgentFolder::AgentFolder(fs::path path, const Config& config) : path_(std::move(
   } else {
     require(!fs::exists(path_ / "checkpoint") && !fs::exists(path_ / "ledger"), ErrorKind::usage,
             path_.string(), " holds other files and no run; choose another --out");
-    make_folder(path_);
+    make_folder(path_, config);
     write_file(file, text);
   }
-  make_folder(path_ / "checkpoint");
+  make_folder(path_, config);
+  make_folder(path_ / "checkpoint", config);
 }
 
-std::optional<AgentCheckpoint> AgentFolder::load_checkpoint() const {
-  if (!fs::exists(checkpoint_file())) return std::nullopt;
-  const auto source = checkpoint_file().string();
-  AgentCheckpoint checkpoint{0, load_npz(checkpoint_file()), {}};
+std::optional<AgentCheckpoint> AgentFolder::load_checkpoint() {
+  const bool newest = fs::exists(checkpoint_file()), previous = fs::exists(previous_file());
+  if (!newest && !previous) return std::nullopt;
+  std::string damage = checkpoint_file().string() + " is missing";
+  if (newest) try {
+      auto checkpoint = load(checkpoint_file());
+      keeps_newest_ = true;
+      newest_round_ = checkpoint.round;
+      return checkpoint;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || !previous) throw;
+      damage = error.what();
+    }
+  auto checkpoint = load(previous_file());
+  newest_round_ = checkpoint.round;
+  checkpoint.damage = damage;
+  return checkpoint;
+}
+
+AgentCheckpoint AgentFolder::load(const fs::path& file) const {
+  const auto source = file.string();
+  AgentCheckpoint checkpoint{0, load_npz(file), {}};
+  const auto found = checkpoint.snapshot.find("owner");
+  require(found != checkpoint.snapshot.end(), ErrorKind::io, source,
+          ": it does not say whose it is: a checkpoint of porter 0.1, or of no agent; end its run "
+          "with porter 0.1, or start a new run in a new folder");
+  require_owner(unpack_owner(found->second, source), owner_, source);
   const auto& counters = member(checkpoint.snapshot, "counters", source).values;
   require(!counters.empty() && counters[0] >= 0 && counters[0] < 4294967296.0, ErrorKind::io,
           source, ": not a checkpoint of an agent");
@@ -89,16 +159,29 @@ std::optional<AgentCheckpoint> AgentFolder::load_checkpoint() const {
   return checkpoint;
 }
 
-void AgentFolder::save_checkpoint(AgentCheckpoint checkpoint) const {
+// There is a checkpoint at every moment. One that is damaged does not replace a good one.
+void AgentFolder::save_checkpoint(AgentCheckpoint checkpoint) {
   checkpoint.snapshot["sent"] = pack(checkpoint.sent);
+  checkpoint.snapshot["owner"] = pack(owner_);
+  if (std::exchange(keeps_newest_, true)) {
+    std::error_code ignored;
+    fs::remove(previous_file(), ignored);
+    fs::create_hard_link(checkpoint_file(), previous_file(), ignored);
+    if (ignored) fs::rename(checkpoint_file(), previous_file());  // a file system without links
+  }
+  oldest_round_ = std::exchange(newest_round_, checkpoint.round);
   save_npz(checkpoint_file(), checkpoint.snapshot);
 }
 
-void AgentFolder::write_results(Experiment& experiment) const {
+void AgentFolder::write_results(Experiment& experiment, const std::string& name) const {
   const auto x = experiment.algorithm().iterates().row(experiment.hosted()[0]);
   const std::vector<double> values(x.begin(), x.end());
   save_npz(path_ / "model.npz", {{"x_mean", {{x.size()}, values}}, {"X", {{1, x.size()}, values}}});
   write_file(path_ / "privacy.json", privacy_json(experiment));
+  const auto& network = experiment.network();
+  write_file(path_ / "graph.svg", graph_svg(network.graph, network.mixing));
+  write_file(path_ / "metrics.csv", public_metrics(experiment));
+  write_file(path_ / "summary.json", public_summary(experiment, name));
 }
 
 void AgentFolder::mark_finished() const { write_file(finished_file(), ""); }

@@ -90,6 +90,10 @@ void read_agent(const toml::table& root, const std::string& source, const fs::pa
   read_peer_loss(section, options);
   read_duration(section, "start_wait", options.start_wait);
   read_duration(section, "keepalive", options.keepalive);
+  section.read("require_noise", options.require_noise);
+  section.read("max_epsilon", options.max_epsilon);
+  section.check(!options.max_epsilon || *options.max_epsilon > 0, "max_epsilon",
+                "expected a positive number, found ", options.max_epsilon.value_or(0));
   section.read("metrics", options.metrics);
   if (options.metrics == "off") options.metrics.clear();
   std::string log = "text";

@@ -15,8 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-AgentCheckpoint final_checkpoint(const Config& config, const fs::path& folder) {
-  auto checkpoint = AgentFolder(folder, config).load_checkpoint();
+AgentCheckpoint final_checkpoint(const Config& config, const fs::path& folder,
+                                 std::uint32_t agent) {
+  auto checkpoint = AgentFolder(folder, config, {run_id(config), agent}).load_checkpoint();
   require(checkpoint && checkpoint->round == config.algorithm.rounds, ErrorKind::io,
           folder.string(), ": this agent has not finished");
   return std::move(*checkpoint);
@@ -36,6 +37,7 @@ Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
   Npz whole = parts[0];
   whole.erase("agents");
   whole.erase("sent");
+  whole.erase("owner");
   for (auto& [name, array] : whole) {
     if (!name.starts_with("state_")) continue;
     const auto dim = array.shape.at(1);
@@ -68,19 +70,21 @@ Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
 void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
   config.run.engine = "grpc";
   std::vector<Npz> parts;
-  for (const auto& folder : agents) parts.push_back(final_checkpoint(config, folder).snapshot);
+  for (std::uint32_t agent = 0; agent < agents.size(); ++agent)
+    parts.push_back(final_checkpoint(config, agents[agent], agent).snapshot);
   config.run.evaluate = {Schedule::Kind::end, 0};
   Experiment experiment(config);
   std::string metrics = metrics_header() + metrics_line(experiment.evaluate());
   auto whole = merge(parts, agents);
   // What has been measured stays with the experiment.
   const auto measured = experiment.snapshot();
-  for (const auto* name : {"x_best", "row_previous", "row_best"}) whole[name] = measured.at(name);
+  for (const auto* name : {"run", "x_best", "row_previous", "row_best"})
+    whole[name] = measured.at(name);
   whole["counters"].values[2] = measured.at("counters").values[2];
   whole["counters"].values[3] = measured.at("counters").values[3];
   experiment.restore(whole, out.string());
   const auto last = experiment.evaluate();
-  make_folder(out);
+  make_folder(out, config);
   write_file(out / "metrics.csv", metrics + metrics_line(last));
   write_file(out / "graph.svg", graph_svg(experiment.network().graph, experiment.network().mixing));
   experiment.with_model([&](const auto& model) { save_npz(out / "model.npz", model); });

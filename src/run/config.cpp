@@ -157,6 +157,8 @@ void read_gossip(TomlSection& section, const AlgorithmInfo& info, Config& config
   section.read_count("gossip", algorithm.gossip, 1);
   section.check(algorithm.gossip == 1 || info.meeting == Meeting::neighbours, "gossip", info.name,
                 " does not gossip; found ", algorithm.gossip);
+  section.check(algorithm.gossip == 1 || info.name != "deepsqueeze", "gossip",
+                "deepsqueeze has one gossip step per gradient; found ", algorithm.gossip);
   section.check(std::uint64_t{algorithm.gossip} * algorithm.rounds <= 0xFFFFFFFF, "gossip",
                 "rounds times gossip must stay below 2^32; found ", algorithm.rounds, " times ",
                 algorithm.gossip);

@@ -100,7 +100,8 @@ Experiment::Experiment(const Config& config, RunData data, std::shared_ptr<Accou
   build_network();
   build_compressor();
   expect_room(facts_.agents, facts_.dim, config_.run.precision);
-  build_algorithm(std::move(cache), nullptr);
+  build_privacy(std::move(cache));
+  build_algorithm(nullptr);
 }
 
 // Several processes may share a machine, so each uses one thread unless the config says more.
@@ -113,8 +114,9 @@ Experiment::Experiment(const Config& config, RunData data, const Engine& engine,
   use_data();
   build_network();
   build_compressor();
+  build_privacy(std::make_shared<AccountantCache>());  // before anybody is met
   join();
-  build_algorithm(std::make_shared<AccountantCache>(), journal);
+  build_algorithm(journal);
 }
 
 Experiment::~Experiment() = default;
@@ -180,15 +182,20 @@ void Experiment::build_compressor() {
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
-void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, ReleaseJournal* journal) {
-  const auto& algorithm = config_.algorithm;
-  const auto problem = this->problem();
+BatchSampler Experiment::sampler() const {
   const bool poisson = config_.privacy && config_.privacy->sampler == "poisson";
-  const BatchSampler sampler(poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent,
-                             facts_.batch);
-  privacy_ = std::make_unique<const RunPrivacy>(config_, sampler, facts_.dim, std::move(cache));
+  return {poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent, facts_.batch};
+}
+
+void Experiment::build_privacy(std::shared_ptr<AccountantCache> cache) {
+  privacy_ = std::make_unique<const RunPrivacy>(config_, sampler(), facts_.dim, std::move(cache));
   facts_.sigma = privacy_->sigma();
   facts_.notes.insert(facts_.notes.end(), privacy_->notes().begin(), privacy_->notes().end());
+}
+
+void Experiment::build_algorithm(ReleaseJournal* journal) {
+  const auto& algorithm = config_.algorithm;
+  const auto problem = this->problem();
   const auto precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide;
   const auto& info = find_algorithm(algorithm.name);
   const AlgorithmSetup setup{
@@ -207,7 +214,7 @@ void Experiment::build_algorithm(std::shared_ptr<AccountantCache> cache, Release
       .rounds = algorithm.rounds,
       .mask = parse_mask(algorithm.mask),
       .precision = precision,
-      .gradients = {.sampler = sampler,
+      .gradients = {.sampler = sampler(),
                     .clip = parse_clip(algorithm.clip),
                     .clip_target =
                         algorithm.clip_target == "batch" ? ClipTarget::batch : ClipTarget::sample,

@@ -73,7 +73,8 @@ void Experiment::join() {
   transport_ = engine_->connect({.hosting = *hosting_,
                                  .network = *network_,
                                  .dim = facts_.dim,
-                                 .max_message = Exchange::max_message(facts_.dim, facts_.agents)});
+                                 .max_message = Exchange::max_message(facts_.dim, facts_.agents),
+                                 .privacy = *privacy_});
   exchange_ =
       std::make_unique<Exchange>(*transport_, *hosting_, engine_->process,
                                  ExchangeOptions{.run = to_run_id(run_id(config_)),

@@ -88,6 +88,8 @@ Npz Experiment::snapshot() {
     const auto agents = kept_agents(copied);
     std::visit([&](const auto* rows) { arrays["state_" + name] = pack(*rows, agents); }, matrix);
   }
+  const auto id = run_id(config_);
+  arrays["run"] = pack(std::vector<double>(id.begin(), id.end()));
   const auto traffic = this->traffic();
   arrays["counters"] = pack(
       std::vector<double>{static_cast<double>(round_), training_seconds_, evaluation_seconds_,
@@ -101,6 +103,16 @@ Npz Experiment::snapshot() {
 }
 
 void Experiment::restore(const Npz& snapshot, const std::string& source) {
+  require(
+      snapshot.contains("run"), ErrorKind::io, source,
+      ": it does not say of which run it is: a checkpoint of porter 0.1; end its run with porter "
+      "0.1, or start it anew");
+  const auto& digits = snapshot.at("run").values;
+  const auto expected = run_id(config_);
+  std::string found;
+  for (const double c : digits) found += c > ' ' && c <= '~' ? static_cast<char>(c) : '?';
+  require(found == expected, ErrorKind::io, source, ": a checkpoint of another run: expected run ",
+          expected, ", found run ", found);
   const auto& counters = member(snapshot, "counters", source).values;
   require(counters.size() == 7 && counters[0] >= 0 && counters[0] <= config_.algorithm.rounds,
           ErrorKind::io, source, ": not a checkpoint of this run: its round must be from 0 to ",

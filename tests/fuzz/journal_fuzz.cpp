@@ -9,14 +9,19 @@
 namespace {
 
 std::string journal_with(std::uint32_t rounds) {
-  std::string text = "porterj1";
+  porter::Payload header;
+  for (const char c : std::string("porterj2") + std::string(32, 'a')) porter::put(header, c);
+  porter::put(header, std::uint32_t{1});
+  porter::put(header, porter::crc32(header));
+  std::string text(reinterpret_cast<const char*>(header.data()), header.size());
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     porter::Payload record;
     porter::put(record, round);
     porter::put(record, std::uint32_t{2});
+    porter::put(record, porter::crc32(record));
     porter::put(record, 0.5);
     porter::put(record, -1.25);
-    porter::put(record, porter::crc32(record));
+    porter::put(record, porter::crc32(std::span(record).subspan(12)));
     text.append(reinterpret_cast<const char*>(record.data()), record.size());
   }
   return text;

@@ -4,12 +4,15 @@
 #   same      a cluster has the bits of a simulation
 #   killed    kill -9 at random moments: the same bits, every agent restarts
 #   secret    the same with secret noise: the run ends, the ledgers are complete
-#   resumed   the whole cluster is stopped and continued: the same bits
+#   restored  an agent's folder from a backup, or a new one in its place, is refused; the newest one goes on
+#   resumed   the whole cluster is stopped, every agent says so, and continued: the same bits
 #   stopped   SIGSTOP of an agent: the others wait, then stop and say who is out of reach
-#   own       agents with data files of their own have the rows of a simulation with all of them
+#   own       agents with data files of their own have the rows of a simulation with all of them, and
+#             folders that eval, compare and report understand
+#   dead      a neighbour whose address is dead: nothing is charged, the state is "failed"
 #   metrics   an agent shows its metrics, and drops a client that says nothing
 #   full      an agent's disk is full: all stop with the reason
-#   refused   an agent of another config, seeded noise without the word for it, a budget that is too small
+#   refused   an agent of another config, seeded noise or none without the word for it, a budget that is too small
 set -eu
 case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
@@ -73,6 +76,7 @@ killed)
   grep -q "continuing after round" run/agents/*/agent.log
   ;;
 secret)
+  umask 0
   start_cluster --set algorithm.rounds=2400 --set run.checkpoint=every:20
   wait_for_round 3
   kill_some 5
@@ -82,6 +86,39 @@ secret)
     grep -Eq '"charges": 240[01]' ledger.json || { cat ledger.json; exit 1; }
   done
   grep -q '"noise": "secure"' run/privacy.json
+  find run -perm /077 >open_to_others
+  [ ! -s open_to_others ] || fail "others may read $(cat open_to_others)"
+  ;;
+restored)
+  agent=run/agents/agent-1
+  charges() { "$porter" privacy ledger "$1/ledger/agent-1.ledger" --json | grep '"charges"'; }
+  take_away() { # stops agent 1, and the cluster, which must not start it again
+    kill -STOP $cluster
+    kill -KILL "$(pid_of 1)"
+    until [ -z "$(pid_of 1)" ]; do sleep 0.05; done
+  }
+  start_cluster --set algorithm.rounds=20000 --set run.checkpoint=every:20
+  wait_for_round 3
+  take_away
+  cp -a $agent backup
+  kill -CONT $cluster
+  wait_for_round $(($(round) + 50))
+  take_away
+  mv $agent newest
+  for old in backup nothing; do
+    if [ $old = backup ]; then cp -a backup $agent; else mkdir $agent && cp backup/node.toml $agent; fi
+    before=$([ $old = nothing ] && echo '  "charges": 0,' || charges $agent)
+    "$porter" agent $agent/node.toml --out $agent >old.log 2>&1 && fail "$old: it started"
+    grep -q "older than what was released" old.log || fail "$old: $(cat old.log)"
+    grep -q '"state":"failed"' $agent/status.json || fail "$old: $(cat $agent/status.json)"
+    [ "$(charges $agent)" = "$before" ] || fail "$old: it was charged"
+    rm -rf $agent
+  done
+  mv newest $agent
+  kill -CONT $cluster
+  wait_for_round $(($(round) + 10))
+  kill -TERM $cluster
+  wait $cluster || true
   ;;
 resumed)
   set -- --set algorithm.rounds=4000
@@ -90,6 +127,9 @@ resumed)
   wait_for_round 1
   kill -TERM $cluster
   wait $cluster && fail "it was not interrupted"
+  for agent in 0 1 2 3 4; do
+    grep -q '"state":"stopped"' run/agents/agent-$agent/status.json || fail "agent $agent says otherwise"
+  done
   "$porter" cluster c.toml "$@" --insecure-test-noise --out run --resume >log 2>&1 || fail resume
   same sim run
   ;;
@@ -144,6 +184,34 @@ END
   # Started once more it waits for nobody.
   "$porter" agent node-0.toml --insecure-test-noise --out out-0 >again 2>&1 || { cat again; exit 1; }
   grep -q "has finished before" again
+  grep -q "train = \".*/own-0.libsvm\"" out-0/config.toml || { cat out-0/config.toml; exit 1; }
+  "$porter" eval out-0 --data own-1.libsvm --predictions p.csv >eval
+  grep -q "40 rows" eval || { cat eval; exit 1; }
+  [ "$(wc -l <p.csv)" -eq 41 ]
+  "$porter" compare out-0 out-1 --json >compare
+  grep -q '"a"' compare && grep -q '"b"' compare || { cat compare; exit 1; }
+  "$porter" report out-0 out-1 --out r.html >log
+  grep -q own-0.libsvm r.html
+  ;;
+dead)
+  port=$((28000 + $$ % 2000 * 2))
+  "$porter" keys init keys --name test >log
+  "$porter" keys issue keys a b >log
+  sed 's/agents = 5/agents = 2/; s/^graph.*/graph = "path"/' c.toml - >node.toml <<END
+[agent]
+name = "a"
+listen = "127.0.0.1:$port"
+ca = "keys/ca.crt"
+certificate = "keys/a.crt"
+key = "keys/a.key"
+start_wait = "2s"
+peers = [{name = "a", address = "127.0.0.1:$port"}, {name = "b", address = "127.0.0.1:$((port + 1))"}]
+END
+  "$porter" agent node.toml --out out >log 2>&1 && fail "it ran alone"
+  grep -q "b has not answered" log || fail "nobody says who"
+  "$porter" privacy ledger out/ledger/agent-0.ledger --json >ledger.json
+  grep -q '"charges": 0' ledger.json || { cat ledger.json; exit 1; }
+  grep -q '"state":"failed"' out/status.json || { cat out/status.json; exit 1; }
   ;;
 metrics)
   port=$((32100 + $$ % 600))
@@ -178,6 +246,11 @@ full)
   grep -q "gave up: cannot write" run/agents/agent-*/agent.log
   ;;
 refused)
+  # A member without noise is one who said so.
+  "$porter" cluster c.toml --set algorithm.name=beer --out beer >log 2>&1 || fail "beer"
+  sed '/^require_noise/d' beer/agents/agent-1/node.toml >beer/agents/agent-1/other.toml
+  "$porter" agent beer/agents/agent-1/other.toml --out member >log 2>&1 && exit 1
+  grep -q "agent.require_noise: beer adds no noise" log || { cat log; exit 1; }
   "$porter" cluster c.toml --set privacy.noise=simulated --out run >log 2>&1 && exit 1
   grep -q "insecure-test-noise" log
   "$porter" cluster c.toml --set privacy.sigma=0.01 --set privacy.calibration=sigma --out run >log 2>&1 && exit 1

@@ -33,6 +33,8 @@ key = "keys/b.key"
 peers = [{name = "a", address = "10.0.0.1:7400"}, {name = "b", address = "10.0.0.2:7400"}]
 )";
 
+const FileOwner kOwner{std::string(32, 'a'), 3};
+
 AgentOptions load(const std::string& text, const std::vector<std::string>& overrides = {},
                   bool insecure = false) {
   TempDir folder;
@@ -81,6 +83,17 @@ TEST(AgentOptions, RefusesWhatDoesNotFitAndNamesTheKey) {
       says(refusal(kConfig + kAgent, {"algorithm.name=ldp-sgd"}), "do not talk to neighbours"));
 }
 
+TEST(AgentOptions, WhatAMemberConsentsToIsItsOwn) {
+  EXPECT_TRUE(load(kConfig + kAgent).require_noise);
+  EXPECT_FALSE(load(kConfig + kAgent).max_epsilon);
+  const auto options =
+      load(kConfig + kAgent, {"agent.require_noise=false", "agent.max_epsilon=0.5"});
+  EXPECT_FALSE(options.require_noise);
+  EXPECT_EQ(options.max_epsilon, 0.5);
+  EXPECT_EQ(to_toml(options.config), to_toml(load(kConfig + kAgent).config));
+  EXPECT_TRUE(says(refusal(kConfig + kAgent, {"agent.max_epsilon=-1"}), "agent.max_epsilon"));
+}
+
 TEST(AgentFacts, NameTheKeysInWhichTwoRunsDiffer) {
   const auto facts = [](const std::vector<std::string>& overrides) {
     const auto config = parse_config(kConfig, "c.toml", overrides);
@@ -99,7 +112,7 @@ TEST(AgentFacts, NameTheKeysInWhichTwoRunsDiffer) {
 TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
   TempDir folder;
   const auto config = parse_config(kConfig, "c.toml");
-  const AgentFolder files(folder / "a", config);
+  AgentFolder files(folder / "a", config, kOwner);
   EXPECT_FALSE(files.load_checkpoint());
   AgentCheckpoint saved{4, {{"counters", {{7}, {4, 0, 0, 0, 0, 0, 4}}}}, {}};
   for (std::uint32_t size = 0; size < 20; ++size) {
@@ -108,7 +121,7 @@ TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
     saved.sent.push_back({size + 1, bytes});
   }
   files.save_checkpoint(saved);
-  const auto loaded = AgentFolder(folder / "a", config).load_checkpoint();
+  const auto loaded = AgentFolder(folder / "a", config, kOwner).load_checkpoint();
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->round, 4U);
   ASSERT_EQ(loaded->sent.size(), saved.sent.size());
@@ -116,7 +129,46 @@ TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
     EXPECT_EQ(loaded->sent[i].step, saved.sent[i].step);
     EXPECT_EQ(loaded->sent[i].bytes, saved.sent[i].bytes);
   }
-  EXPECT_THROW(AgentFolder(folder / "a", parse_config(kConfig, "c.toml", {"run.seed=2"})), Error);
+  const auto other = parse_config(kConfig, "c.toml", {"run.seed=2"});
+  EXPECT_THROW(AgentFolder(folder / "a", other, kOwner), Error);
+}
+
+TEST(AgentFolder, ADamagedCheckpointNeverReplacesTheOneBefore) {
+  TempDir folder;
+  const auto config = parse_config(kConfig, "c.toml");
+  const auto save = [&](AgentFolder& files, double round) {
+    files.save_checkpoint(
+        {static_cast<std::uint32_t>(round), {{"counters", {{7}, {round, 0, 0, 0, 0, 0, 4}}}}, {}});
+  };
+  AgentFolder first(folder / "a", config, kOwner);
+  save(first, 4);
+  save(first, 8);
+  EXPECT_EQ(first.oldest_round(), 4U);
+  const auto newest = folder / "a" / "checkpoint" / "checkpoint.npz";
+  write_file(newest, "damaged");
+  AgentFolder second(folder / "a", config, kOwner);
+  auto loaded = second.load_checkpoint();
+  EXPECT_EQ(loaded->round, 4U);
+  EXPECT_TRUE(says(loaded->damage, newest.string())) << loaded->damage;
+  save(second, 6);
+  EXPECT_EQ(second.oldest_round(), 4U);
+  write_file(newest, "damaged");
+  EXPECT_EQ(AgentFolder(folder / "a", config, kOwner).load_checkpoint()->round, 4U);
+  std::filesystem::remove(newest);  // a crash between the two files
+  EXPECT_EQ(AgentFolder(folder / "a", config, kOwner).load_checkpoint()->round, 4U);
+}
+
+TEST(AgentFolder, ACheckpointOfTheFirstReleaseIsNamedAsOne) {
+  TempDir folder;
+  AgentFolder files(folder / "a", parse_config(kConfig, "c.toml"), kOwner);
+  save_npz(folder / "a" / "checkpoint" / "checkpoint.npz",
+           Npz{{"counters", {{7}, {4, 0, 0, 0, 0, 0, 4}}}, {"sent", {{0}, {}}}});
+  try {
+    files.load_checkpoint();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(says(error.what(), "porter 0.1")) << error.what();
+  }
 }
 
 TEST(FileJournal, RecallsWhatWasReleasedAndForgetsWhatACheckpointHolds) {
@@ -124,45 +176,69 @@ TEST(FileJournal, RecallsWhatWasReleasedAndForgetsWhatACheckpointHolds) {
   const auto file = folder / "releases";
   const std::vector<double> g = {1.5, -2, 1e-300};
   {
-    FileJournal journal(file);
+    FileJournal journal(file, kOwner);
     EXPECT_TRUE(journal.empty());
     journal.record(0, 7, g);
     journal.record(0, 8, g);
   }
   std::vector<double> back(3);
-  FileJournal journal(file);
+  FileJournal journal(file, kOwner);
   EXPECT_FALSE(journal.empty());
   EXPECT_TRUE(journal.holds(8));
   EXPECT_TRUE(journal.recall(0, 7, back));
   EXPECT_EQ(back, g);
   EXPECT_FALSE(journal.recall(0, 9, back));
-  journal.clear();
+  journal.turn(7);  // 8 was released before a restart, and has not been done again yet
   EXPECT_FALSE(journal.recall(0, 7, back));
+  EXPECT_TRUE(journal.recall(0, 8, back));
   journal.record(0, 9, g);
-  EXPECT_TRUE(FileJournal(file).holds(9));
-  EXPECT_FALSE(FileJournal(file).holds(7));
+  EXPECT_TRUE(FileJournal(file, kOwner, 7).holds(8));
+  EXPECT_TRUE(FileJournal(file, kOwner, 7).holds(9));
+  EXPECT_FALSE(FileJournal(file, kOwner).holds(7));
+  EXPECT_TRUE(FileJournal(file, kOwner, 6, true).holds(7)) << "since the checkpoint before";
+  FileJournal(file, kOwner, 7).turn(9);
+  EXPECT_FALSE(FileJournal(file, kOwner, 7).holds(9));
+  EXPECT_TRUE(FileJournal(file, kOwner, 7, true).holds(9));
+  EXPECT_THROW(FileJournal(file, {kOwner.run, 4}), Error);
 }
 
-TEST(FileJournal, ACutOffRecordWasNeverSentAndADamagedOneIsRefused) {
+TEST(FileJournal, ACutOffRecordWasNeverSentAndADamagedOneMayHaveBeen) {
   TempDir folder;
   const auto file = folder / "releases";
   const std::vector<double> g = {1, 2};
+  constexpr std::size_t kRecord = 12 + 16 + 4;
   {
-    FileJournal journal(file);
+    FileJournal journal(file, kOwner);
     journal.record(0, 1, g);
     journal.record(0, 2, g);
   }
   const auto whole = read_raw_file(file);
-  for (std::size_t cut = 1; cut < 28; ++cut) {
+  for (std::size_t cut = 1; cut <= kRecord; ++cut) {
     write_file(file, std::string_view(whole).substr(0, whole.size() - cut));
-    FileJournal journal(file);
+    FileJournal journal(file, kOwner);
     EXPECT_TRUE(journal.holds(1)) << cut;
     EXPECT_FALSE(journal.holds(2)) << cut;
+    EXPECT_FALSE(journal.doubtful()) << cut;
   }
-  auto damaged = whole;
-  damaged[20] = static_cast<char>(damaged[20] ^ 1);
+  // Every byte of the last record, its length too.
+  for (std::size_t bit = 8 * (whole.size() - kRecord); bit < 8 * whole.size(); bit += 9) {
+    auto damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write_file(file, damaged);
+    FileJournal journal(file, kOwner);
+    EXPECT_FALSE(journal.holds(2)) << bit;
+    EXPECT_TRUE(journal.doubtful()) << bit;
+    EXPECT_THROW(journal.record(0, 2, g), Error);
+    EXPECT_EQ(read_raw_file(file), damaged) << "it is kept until the round is charged anew";
+    journal.drop_doubtful();
+    EXPECT_FALSE(FileJournal(file, kOwner).doubtful());
+  }
+  auto damaged = whole;  // in the middle of the first record
+  damaged[whole.size() - kRecord - 8] = static_cast<char>(damaged[whole.size() - kRecord - 8] ^ 1);
   write_file(file, damaged);
-  EXPECT_THROW(FileJournal{file}, Error);
+  EXPECT_THROW(FileJournal(file, kOwner), Error);
+  write_file(file, "porterj1");
+  EXPECT_THROW(FileJournal(file, kOwner), Error);
 }
 
 // A reader of Prometheus' text format, version 0.0.4, as strict as what we write can be held to:

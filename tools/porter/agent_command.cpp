@@ -4,15 +4,17 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "agent_log.hpp"
 #include "commands.hpp"
 #include "metrics_server.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
 #include "porter/run/agent.hpp"
+#include "run/difference.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -26,7 +28,7 @@ constexpr std::chrono::seconds kStopPatience{3};
 struct Options {
   std::string config, out, trace;
   std::vector<std::string> overrides;
-  bool insecure_test_noise = false;
+  bool insecure_test_noise = false, allow_no_noise = false;
 };
 
 /// Where the agent stands, for the metrics, for status.json and from time to time for the log.
@@ -42,12 +44,25 @@ class Board {
   }
 
   void update(const AgentStatus& status) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) show(status);
+  }
+
+  /// The last word, from whichever thread ends the agent. One that had not begun has none: another
+  /// may be working in its folder.
+  void end(const std::string& state) {
+    const std::lock_guard lock(mutex_);
+    if (status_.name.empty() || std::exchange(ended_, true)) return;
+    auto status = status_;
+    status.state = state;
+    show(status);
+  }
+
+ private:
+  void show(const AgentStatus& status) {
     const auto now = Clock::now();
     const bool news = status.state != status_.state;
-    {
-      const std::lock_guard lock(mutex_);
-      status_ = status;
-    }
+    status_ = status;
     if (news || now - written_ >= kStatusPeriod) {
       written_ = now;
       write(to_json(status));
@@ -61,19 +76,17 @@ class Board {
     }
   }
 
- private:
-  // For whoever looks; it need not survive a crash.
-  void write(const std::string& text) const {
-    const auto file = folder_ / "status.json", temporary = folder_ / "status.json.tmp";
-    std::ofstream(temporary) << text;
-    std::error_code ignored;
-    std::filesystem::rename(temporary, file, ignored);
+  // For whoever looks. A disk that is full must not end a run that goes on.
+  void write(const std::string& text) const try {
+    write_file_soon(folder_ / "status.json", text);
+  } catch (const Error&) {
   }
 
   std::filesystem::path folder_;
   AgentLog& log_;
   std::mutex mutex_;
   AgentStatus status_;
+  bool ended_ = false;
   const std::shared_ptr<LinkMeter> links_ = std::make_shared<LinkMeter>();
   Clock::time_point written_{}, logged_{};
 };
@@ -82,7 +95,7 @@ class Board {
 /// an agent may be killed at any moment: it goes on from its checkpoint.
 class StopWatch {
  public:
-  explicit StopWatch(AgentLog& log) : log_(log), thread_([this] { watch(); }) {}
+  StopWatch(AgentLog& log, Board& board) : log_(log), board_(board), thread_([this] { watch(); }) {}
   ~StopWatch() {
     over_ = true;
     thread_.join();
@@ -97,11 +110,13 @@ class StopWatch {
       if (!asked) asked = Clock::now();
       if (Clock::now() - *asked < kStopPatience) continue;
       log_.info("stopped while it waited for neighbours; start it again to go on");
+      board_.end("stopped");
       std::_Exit(1);
     }
   }
 
   AgentLog& log_;
+  Board& board_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
@@ -113,24 +128,30 @@ class TraceFile {
       : path_(std::move(path)),
         trace_(path_.empty() ? nullptr : std::make_shared<RoundTrace>(process)) {}
   ~TraceFile() {
-    if (trace_) std::ofstream(path_) << trace_->to_json();
+    if (trace_) write();
   }
   const std::shared_ptr<RoundTrace>& trace() const { return trace_; }
 
  private:
+  void write() const try { write_file(path_, trace_->to_json()); } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+  }
+
   std::string path_;
   std::shared_ptr<RoundTrace> trace_;
 };
 
 int run(const Options& given) {
-  const auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
+  auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
+  if (given.allow_no_noise) options.require_noise = false;
   const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
+  make_folder(out, options.config);
   AgentLog log(out, options.name, options.json_log);
   Board board(out, log);
   std::optional<MetricsServer> server;
   if (!options.metrics.empty()) server.emplace(options.metrics, [&] { return board.metrics(); });
   catch_interrupts();
-  const StopWatch stop_watch(log);
+  const StopWatch stop_watch(log, board);
   const TraceFile trace(given.trace, options.index);
   try {
     const auto status =
@@ -146,8 +167,9 @@ int run(const Options& given) {
     else
       log.info("the model and the privacy statement are in " + out.string());
     return status == TrainStatus::interrupted ? 1 : 0;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     log.error(error.what());
+    board.end("failed");
     throw;
   }
 }
@@ -165,6 +187,8 @@ void add_agent_command(App& app, int& exit_code) {
                       "write what each round did when, for chrome://tracing, to this file");
   command->add_flag("--insecure-test-noise", options->insecure_test_noise,
                     "seeded noise, the same in every run: nothing is private, for tests only");
+  command->add_flag("--allow-no-noise", options->allow_no_noise,
+                    "take part in a run without noise: gradients leave unprotected");
   command->footer(
       "The rest of the config is the same for all agents, and neighbours refuse each other where "
       "it\n"

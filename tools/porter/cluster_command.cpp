@@ -13,6 +13,7 @@
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/agent.hpp"
+#include "run/difference.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -32,23 +33,27 @@ struct Options {
   bool insecure_test_noise = false, resume = false, trace = false;
 };
 
+// Whoever tries a run without noise on one machine owns all data in it.
 std::string agent_section(const Options& options, std::size_t index, const std::string& peers,
-                          std::uint16_t port) {
+                          std::uint16_t port, bool noise) {
   const auto metrics =
       options.metrics == 0 ? "off" : fmt::format("127.0.0.1:{}", options.metrics + index);
   return fmt::format(
       "\n[agent]\nname = \"agent-{0}\"\nlisten = \"127.0.0.1:{1}\"\nca = \"../../keys/ca.crt\"\n"
       "certificate = \"../../keys/agent-{0}.crt\"\nkey = \"../../keys/agent-{0}.key\"\n"
       "peers = [{2}]\non_peer_loss = \"{3}\"\nkeepalive = \"{4}\"\nlog = \"{5}\"\nmetrics = "
-      "\"{6}\"\n",
-      index, port, peers, options.peer_loss, options.keepalive, options.log, metrics);
+      "\"{6}\"\n{7}",
+      index, port, peers, options.peer_loss, options.keepalive, options.log, metrics,
+      noise ? "" : "require_noise = false\n");
 }
+
+bool adds_noise(const Config& config) { return config.privacy && config.privacy->sigma != 0.0; }
 
 // A folder with a config for each agent, and keys for all.
 std::vector<LocalAgent> prepare(const Options& options, const Config& config, const fs::path& out) {
   const auto count = config.network.agents;
   const auto keys = out / "keys";
-  fs::create_directories(out);
+  for (const auto& folder : {out, out / "agents"}) make_folder(folder, config);
   if (!fs::exists(keys / "ca.crt")) init_authority(keys, "a local cluster", {.days = 365});
   const auto ports = free_ports(count);
   std::string peers;
@@ -65,8 +70,9 @@ std::vector<LocalAgent> prepare(const Options& options, const Config& config, co
     agent.config = agent.folder / "node.toml";
     if (!fs::exists(keys / (agent.name + ".crt")))
       issue_certificate(keys, agent.name, {.days = 30});
-    fs::create_directories(agent.folder);
-    write_file(agent.config, to_toml(config) + agent_section(options, i, peers, ports[i]));
+    make_folder(agent.folder, config);
+    write_file(agent.config,
+               to_toml(config) + agent_section(options, i, peers, ports[i], adds_noise(config)));
     agents.push_back(std::move(agent));
   }
   return agents;

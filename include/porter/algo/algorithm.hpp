@@ -128,6 +128,9 @@ struct AlgorithmInfo {
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
   bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
   bool may_be_narrow = false;  ///< its state may be float
+  /// The first message of a round depends on the rounds before only, and leaves before the round's
+  /// gradient is there.
+  bool sends_first = false;
 
   bool gossips() const { return meeting == Meeting::neighbours; }
 };

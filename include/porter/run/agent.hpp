@@ -25,6 +25,10 @@ struct AgentOptions {
   std::vector<Peer> peers;  ///< one per agent
   std::string train;        ///< its own data; empty: its part of the config's data
   std::chrono::milliseconds peer_wait{60'000}, start_wait{600'000}, keepalive{10'000};
+  /// What this agent consents to, whatever the config that all share says: nothing is sent without
+  /// noise, nor in a run whose certified epsilon ends above its own limit.
+  bool require_noise = true;
+  std::optional<double> max_epsilon;
   std::string metrics;  ///< "127.0.0.1:9100"; empty: off
   bool json_log = false;
 };
@@ -67,11 +71,18 @@ struct AgentHooks {
   std::shared_ptr<RoundTrace> trace = nullptr;  ///< where one is wanted
 };
 
-/// Runs the agent in its folder, which holds config.toml, checkpoint/, ledger/ and at the end
-/// model.npz and privacy.json. A folder that holds a run of the same config is continued: the
-/// neighbours get the bytes that they got before, or would have; one whose run has finished, there
-/// and at the neighbours, is left as it is. interrupted: a stop was requested;
-/// the neighbours wait for the agent's return. What else ends the run early is an Error.
+/// Error{privacy} where the agent does not consent to a run of so many releases.
+void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
+                     std::uint64_t releases);
+
+/// Runs the agent in its folder, which holds config.toml with the data that it trains on,
+/// checkpoint/, ledger/ and at the end model.npz, privacy.json, metrics.csv and summary.json, with
+/// nothing in them that is computed from raw data. With secret noise nothing is charged or sent
+/// before all neighbours have been met, and nothing at all where one of them holds more than the
+/// folder knows of: it is older than what was released. A folder that holds a run of the same
+/// config is continued: the neighbours get the bytes that they got before, or would have; one whose
+/// run has finished, there and at the neighbours, is left as it is. interrupted: a stop was
+/// requested; the neighbours wait for the agent's return. What else ends the run early is an Error.
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks);
 

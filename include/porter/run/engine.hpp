@@ -13,11 +13,14 @@
 
 namespace porter {
 
+class RunPrivacy;
+
 /// What a transport is made for.
 struct RunShape {
   const Hosting& hosting;
   const Network& network;
   std::size_t dim, max_message;
+  const RunPrivacy& privacy;
 };
 
 /// How a process takes part in a run that is spread over several. Agents are hosted in blocks of

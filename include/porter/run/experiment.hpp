@@ -109,7 +109,9 @@ class Experiment {
   void use_data();
   void build_network();
   void build_compressor();
-  void build_algorithm(std::shared_ptr<AccountantCache> cache, ReleaseJournal* journal);
+  BatchSampler sampler() const;
+  void build_privacy(std::shared_ptr<AccountantCache> cache);
+  void build_algorithm(ReleaseJournal* journal);
   void join();
   // What is about other processes: experiment_engine.cpp.
   bool meets() const { return engine_ && engine_->session; }

@@ -234,8 +234,9 @@ class Sender {
     try {
       mailbox_.begin_sending(neighbour_, answer.wanted_from(), cursor);
     } catch (const Error& error) {
-      mailbox_.give_up(error.kind(),
-                       error.what());  // which is then the first thing that it is sent
+      options_.report(error.what());  // it counts as away: whoever runs it may have a newer folder
+      stream.WritesDone();
+      return;
     }
     mailbox_.acknowledged(neighbour_, answer.settled(), false, false);
     std::thread reader([&] {
