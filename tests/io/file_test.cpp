@@ -55,7 +55,9 @@ TEST(FileWriter, InAPrivateFolderFilesAreTheirOwnersWhateverTheUmask) {
     ::umask(old);
     EXPECT_EQ(mode_of(closed), 0700U);
     for (const char* name : {"x", "y", "z"}) EXPECT_EQ(mode_of(closed / name), 0600U) << name;
-    if (mask != 0777U) EXPECT_EQ(mode_of(open_to_all / "x"), 0644U & ~mask);
+    if (mask != 0777U) {
+      EXPECT_EQ(mode_of(open_to_all / "x"), 0644U & ~mask);
+    }
     fs::remove_all(open_to_all);
     fs::remove_all(closed);
   }
