@@ -170,8 +170,8 @@ class AgentRun {
     const auto allowed = experiment_->privacy().most_releases();
     require(started || allowed >= rounds, ErrorKind::privacy, "the privacy budget allows ", allowed,
             " of the ", rounds, " rounds; take fewer rounds, more noise or a larger epsilon");
-    // So that there are always two to go back to.
-    if (!checkpoint_ && !(journal_ && journal_->doubtful())) checkpoint();
+    // The neighbours hear that all up to here is safe, so both checkpoints are to be of this round.
+    save_checkpoint();
   }
 
   // The last round whose release this folder knows: in the checkpoint, or in the journal.

@@ -54,6 +54,15 @@ class Wire {
     const std::lock_guard lock(mutex_);
     return posted_[agent].empty() ? 0 : posted_[agent].rbegin()->first;
   }
+  /// The agent says that it will not ask for these steps again.
+  void forget(std::uint32_t agent, std::uint32_t step) {
+    const std::lock_guard lock(mutex_);
+    forgotten_[agent] = std::max(forgotten_[agent], step);
+  }
+  std::uint32_t forgotten(std::uint32_t agent) {
+    const std::lock_guard lock(mutex_);
+    return forgotten_[agent];
+  }
   void give_up() {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -64,6 +73,7 @@ class Wire {
   std::mutex mutex_;
   std::condition_variable news_;
   std::map<std::uint32_t, std::map<std::uint32_t, Payload>> posted_;
+  std::map<std::uint32_t, std::uint32_t> forgotten_;
   bool over_ = false;
 };
 
@@ -77,7 +87,9 @@ class WireEnd final : public NetworkTransport {
       : wire_(wire),
         sources_(hosting.sources(options.process)),
         plan_(plan),
-        process_(options.process) {}
+        process_(options.process) {
+    wire_.forget(process_, options.resume_after);
+  }
 
   std::uint32_t meet() override {
     require(!plan_.unreachable, ErrorKind::network, "the neighbour has not answered");
@@ -90,10 +102,11 @@ class WireEnd final : public NetworkTransport {
   }
   std::span<const Received> collect(std::uint32_t round) override {
     die(Moment::before_collect, round);
+    EXPECT_GT(round, wire_.forgotten(process_)) << "it said that this was safe";
     received_ = wire_.collect(round, sources_);
     return received_;
   }
-  void settle(std::uint32_t) override {}
+  void settle(std::uint32_t round) override { wire_.forget(process_, round); }
   void abandon() override {}
   void finish() override {}
   void abort(const std::string&) noexcept override {}
@@ -301,6 +314,9 @@ TEST_F(AgentRunTest, ADamagedCheckpointIsReplacedByTheOneBeforeAndNothingIsRelea
   // It may be killed on the way once more, and after the next checkpoint.
   ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_collect, 5}}), "killed");
   EXPECT_TRUE(says(log_, "taking the checkpoint before it, of round 2")) << log_;
+  // And be damaged after a start that found it whole.
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_collect, 6}}), "killed");
+  flip(dir_ / "a" / "checkpoint" / "checkpoint.npz", 2000);
   EXPECT_EQ(run(dir_ / "a"), "finished");
   other_.join();
   EXPECT_EQ(other_ending_, "finished");
