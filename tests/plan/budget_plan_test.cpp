@@ -64,7 +64,8 @@ TEST(BudgetPlan, IsNotWorseThanTheCommittedSettingsForTheirBytes) {
 }
 
 // Test error of the agents over that with dense messages (experiments budget-messages,
-// budget-graph, surpass-by-label). The fit is within a third of each, which tells good from bad.
+// budget-graph, surpass-by-label; the last two with the first steps tried, which are not the best).
+// The fit is within a third of each, which tells good from bad.
 TEST(BudgetPlan, DisagreementFollowsWhatWasMeasured) {
   const struct {
     AgentData data;
