@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install` and find_package(porter).
 include(CMakePackageConfigHelpers)
-install(TARGETS porter_lib porter_mpi porter_grpc EXPORT porterTargets)
+install(TARGETS porter_lib porter_mpi EXPORT porterTargets)
 install(DIRECTORY include/porter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/porter/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/porter)
 install(EXPORT porterTargets NAMESPACE porter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/porter)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porterConfig.cmake
   "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\nfind_dependency(ZLIB)\n"
-  "find_dependency(OpenSSL 3 COMPONENTS Crypto)\nfind_dependency(hwy)\nfind_dependency(fmt)\nfind_dependency(tomlplusplus)\n"
+  "find_dependency(OpenSSL 3 COMPONENTS Crypto SSL)\nfind_dependency(hwy)\nfind_dependency(fmt)\nfind_dependency(tomlplusplus)\n"
   "if(${porter_has_mpi})\n  find_package(MPI QUIET COMPONENTS CXX)  # for porter::mpi\nendif()\n"
-  "if(${porter_has_grpc})\n  find_package(Protobuf QUIET)\n  find_package(gRPC QUIET CONFIG)  # for porter::grpc\nendif()\n"
   "include(\${CMAKE_CURRENT_LIST_DIR}/porterTargets.cmake)\n")
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

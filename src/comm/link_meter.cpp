@@ -55,7 +55,9 @@ std::vector<LinkStatus> LinkMeter::links(Clock::time_point now) const {
   std::vector<LinkStatus> all;
   for (const auto& link : links_) {
     all.push_back(link.status);
-    if (link.missing_since) all.back().wait_seconds += seconds(now - *link.missing_since);
+    if (!link.missing_since) continue;
+    all.back().waiting_seconds = seconds(now - *link.missing_since);
+    all.back().wait_seconds += all.back().waiting_seconds;
   }
   return all;
 }

@@ -2,18 +2,24 @@
 #include "mailbox.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace porter {
 namespace {
 
+using namespace std::chrono_literals;
+
 // A neighbour is at most one round ahead, unless it sends again what a restarted process missed.
 constexpr std::size_t kRoundsAhead = 3;
 // A connection that lasts is a good one, whether there was something to send or not.
-constexpr std::chrono::seconds kLasting{5};
-
+constexpr auto kLasting = 5s;
+// A round that takes longer is worth a line in the log.
+constexpr auto kLongRound = 5s;
 // Wanted by a neighbour to whom this process has nothing to send.
 constexpr auto kNothing = ~std::uint32_t{0};
+
+// In seconds, to a tenth.
+double tenths(Mailbox::Clock::duration time) { return static_cast<double>(time / 100ms) / 10; }
 
 }  // namespace
 
@@ -26,12 +32,10 @@ Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std:
       settled_(options_.resume_after) {
   for (const auto neighbour : hosting_.neighbours(process_)) {
     neighbours_.try_emplace(neighbour);
-    if (options_.links) options_.links->add(describe(neighbour));
+    if (options_.links) options_.links->add(name_of(neighbour));
   }
   for (const auto agent : hosting_.sources(process_)) last_[agent] = options_.resume_after;
 }
-
-std::string Mailbox::describe(std::uint32_t process) const { return names_[process]; }
 
 std::uint32_t Mailbox::meet() {
   std::unique_lock lock(mutex_);
@@ -44,47 +48,42 @@ std::uint32_t Mailbox::meet() {
       return !entry.second.held;
     });
     if (silent == neighbours_.end()) return last;
-    if (Clock::now() < end) {
-      wait_until(lock, end);
-      continue;
-    }
-    const auto& [process, neighbour] = *silent;
-    over_ = {ErrorKind::network, concat(describe(process), " has not answered within ",
-                                        std::chrono::duration<double>(options_.start_wait).count(),
-                                        " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
-    wake_all();
+    if (Clock::now() < end)
+      changed_.wait_until(lock, end);
+    else
+      blame(silent->first, 0, began_);
   }
 }
 
 void Mailbox::post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) {
   const auto copy = std::make_shared<const Payload>(bytes.begin(), bytes.end());
   const std::lock_guard lock(mutex_);
-  for (const auto target : hosting_.targets(sender)) {
-    auto& to = neighbours_.at(target);
-    to.outbox.push_back({Parcel::Kind::message, round, sender, copy, std::string()});
-    to.news.notify_all();
-  }
+  for (const auto target : hosting_.targets(sender))
+    neighbours_.at(target).outbox.push_back(
+        {Parcel::Kind::message, round, sender, copy, std::string()});
+  options_.wake();
 }
 
 std::span<const Received> Mailbox::collect(std::uint32_t round) {
   std::unique_lock lock(mutex_);
-  const auto& sources = hosting_.sources(process_);
   collecting_ = round;
-  inbox_[round];       // there is always room for it,
-  room_.notify_all();  // also where somebody has sent later rounds first
+  inbox_[round];  // there is always room for it,
+  make_room();    // also where somebody has sent later rounds first
   if (options_.links)
-    for (const auto agent : sources)
-      if (!inbox_[round].contains(agent))
-        options_.links->missing(describe(hosting_.process_of(agent)));
-  wait_for_all(lock, sources, round);
+    for (const auto process : missing(round)) options_.links->missing(name_of(process));
+  wait_for_all(lock, round);
   collecting_.reset();
   held_ = std::move(inbox_[round]);
   inbox_.erase(round);
   if (!options_.may_restart) settled_ = round;
-  room_.notify_all();
+  make_room();
   received_.clear();
   for (const auto& [sender, bytes] : held_) received_.push_back({sender, bytes});
   return received_;
+}
+
+void Mailbox::make_room() {
+  if (std::exchange(stalled_, false)) options_.wake();
 }
 
 void Mailbox::settle(std::uint32_t round) {
@@ -94,8 +93,9 @@ void Mailbox::settle(std::uint32_t round) {
 
 std::string Mailbox::finish() {
   std::unique_lock lock(mutex_);
+  const auto began = Clock::now();
   finishing_ = true;
-  wake_all();
+  options_.wake();
   while (true) {
     throw_if_over();
     std::string away;
@@ -104,142 +104,169 @@ std::string Mailbox::finish() {
     for (const auto& [process, neighbour] : neighbours_) {
       // A neighbour that has finished and left has got everything, whether it said so or not.
       if (neighbour.finished && (!neighbour.present || neighbour.heard_finish)) continue;
-      const auto end = deadline(neighbour);
+      const auto end = deadline(neighbour, began);
       if (Clock::now() >= end) {
         if (!away.empty()) away += ", ";
-        away += describe(process);
+        away += name_of(process);
       } else {
         all_spent = false;
         next = std::min(next, end);
       }
     }
     if (all_spent) return away;
-    wait_until(lock, next);
+    changed_.wait_until(lock, next);
   }
 }
 
-void Mailbox::give_up(ErrorKind kind, const std::string& text) {
+void Mailbox::give_up(ErrorKind kind, const std::string& text, std::uint32_t origin,
+                      const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (!over_) over_ = {kind, text};
-  wake_all();
-}
-
-void Mailbox::close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  wake_all();
-}
-
-bool Mailbox::closed() {
-  const std::lock_guard lock(mutex_);
-  return closed_;
-}
-
-bool Mailbox::pause(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [&] { return closed_; });
+  set_over(kind, text, origin, reason);
 }
 
 void Mailbox::wait_for_news_to_spread(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, limit, [&] {
     return std::ranges::all_of(neighbours_, [](const auto& entry) {
-      const auto& [heard_over, here, was_here] =
-          std::tie(entry.second.heard_over, entry.second.present, entry.second.was_present);
-      return heard_over || (was_here && !here);
+      const auto& neighbour = entry.second;
+      return neighbour.heard_over || (neighbour.was_present && !neighbour.present);
     });
   });
 }
 
-Mailbox::Clock::time_point Mailbox::deadline(const Neighbour& neighbour) const {
-  if (neighbour.present) return Clock::time_point::max();
-  return neighbour.lost_at + (neighbour.was_present ? options_.peer_wait : options_.start_wait);
+// Both directions of a link are needed: who cannot be reached gets no messages, and soon has none
+// to send.
+Mailbox::Clock::time_point Mailbox::away_until(const Neighbour& neighbour) const {
+  auto end = Clock::time_point::max();
+  if (!neighbour.present) {
+    // One that can be reached knows better why it does not connect, and will say so.
+    const auto wait = wait_for(neighbour.was_present);
+    end = neighbour.lost_at + (neighbour.reached ? wait + wait / 2 : wait);
+  }
+  if (!neighbour.reached)
+    end = std::min(end, neighbour.unreached_at + wait_for(neighbour.held.has_value()));
+  return end;
 }
 
-void Mailbox::wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point time) {
-  if (time == Clock::time_point::max())
-    changed_.wait(lock);
-  else
-    changed_.wait_until(lock, time);
+Mailbox::Clock::time_point Mailbox::deadline(const Neighbour& neighbour,
+                                             Clock::time_point began) const {
+  const auto silent = (neighbour.waits ? 2 : 1) * options_.round_wait;
+  return std::min(away_until(neighbour), std::max(began, neighbour.progress_at) + silent);
 }
 
-void Mailbox::wake_all() {
-  changed_.notify_all();
-  room_.notify_all();
-  for (auto& [process, neighbour] : neighbours_) neighbour.news.notify_all();
-}
-
-void Mailbox::throw_if_over() {
+void Mailbox::throw_if_over() const {
   if (over_) throw Error(over_->kind, over_->text);
 }
 
-// Of all whose messages are missing, whoever is out of reach for too long ends the run, and the
-// others are told: nobody is woken for a part of a round, so no single one may be waited for.
-void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock,
-                           const std::vector<std::uint32_t>& sources, std::uint32_t round) {
+void Mailbox::set_over(ErrorKind kind, std::string text, std::uint32_t origin, std::string reason) {
+  if (!over_) over_ = {kind, std::move(text), origin, std::move(reason)};
+  changed_.notify_all();
+  options_.wake();
+}
+
+// Somebody's time is up. Says what this process knows of it, and not more: others may reach it.
+void Mailbox::blame(std::uint32_t process, std::uint32_t round, Clock::time_point began) {
+  const auto& neighbour = neighbours_.at(process);
+  const auto& name = name_of(process);
+  const auto& here = name_of(process_);
+  const auto now = Clock::now();
+  if (!neighbour.reached || !neighbour.present) {
+    const auto in_end = neighbour.lost_at + wait_for(neighbour.was_present);
+    const auto since =
+        neighbour.present || now < in_end ? neighbour.unreached_at : neighbour.lost_at;
+    const auto why = neighbour.reached
+                         ? concat(here, " reaches it, but it does not connect to ", here)
+                         : neighbour.why_unreached;
+    set_over(ErrorKind::network,
+             concat(name, " has been out of reach for ", tenths(now - since), " s",
+                    why.empty() ? "" : ": ", why),
+             process_,
+             neighbour.reached ? name + " does not connect to it" : "it cannot reach " + name);
+  } else {
+    const auto waited = tenths(now - std::max(began, neighbour.progress_at));
+    set_over(
+        ErrorKind::network,
+        concat(name, " is connected, but has sent nothing for ",
+               collecting_ ? concat("round ", round) : "the end of the run", " in ", waited, " s"),
+        process_, concat("it has waited ", waited, " s in vain for ", name));
+  }
+}
+
+std::vector<std::uint32_t> Mailbox::missing(std::uint32_t round) const {
+  const auto& messages = inbox_.at(round);
+  std::vector<std::uint32_t> processes;
+  for (const auto agent : hosting_.sources(process_)) {
+    const auto process = hosting_.process_of(agent);
+    if (!messages.contains(agent) && (processes.empty() || processes.back() != process))
+      processes.push_back(process);
+  }
+  return processes;
+}
+
+// Of all whose messages are missing, whoever's time is up first ends the run, and the others are
+// told: nobody is woken for a part of a round, so no single one may be waited for.
+void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t round) {
+  const auto began = Clock::now();
+  auto line_due = began + kLongRound;
   while (true) {
     throw_if_over();
-    const auto& messages = inbox_[round];
-    std::optional<std::uint32_t> first;  // whose time is up first
-    for (const auto agent : sources) {
-      const auto process = hosting_.process_of(agent);
-      if (messages.contains(agent)) continue;
-      if (!first || deadline(neighbours_.at(process)) < deadline(neighbours_.at(*first)))
-        first = process;
+    const auto processes = missing(round);
+    if (processes.empty()) return;
+    const auto end_of = [&](std::uint32_t p) { return deadline(neighbours_.at(p), began); };
+    const auto first = *std::ranges::min_element(processes, {}, end_of);
+    const auto now = Clock::now();
+    if (now >= end_of(first)) {
+      blame(first, round, began);
+    } else if (now >= line_due) {
+      line_due = Clock::time_point::max();
+      say_who_is_missing(lock, round);
+    } else {
+      changed_.wait_until(lock, std::min(end_of(first), line_due));
     }
-    if (!first) return;
-    const auto& neighbour = neighbours_.at(*first);
-    const auto end = deadline(neighbour), now = Clock::now();
-    if (now < end) {
-      wait_until(lock, end);
-      continue;
-    }
-    const auto waited = std::chrono::duration<double>(now - neighbour.lost_at).count();
-    over_ = {ErrorKind::network, concat(describe(*first), " has been out of reach for ",
-                                        static_cast<double>(static_cast<long>(waited * 10)) / 10,
-                                        " s", neighbour.why.empty() ? "" : ": ", neighbour.why)};
-    wake_all();
   }
+}
+
+void Mailbox::say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t round) {
+  std::string names;
+  for (const auto process : missing(round))
+    names += (names.empty() ? "" : ", ") + name_of(process) +
+             (neighbours_.at(process).present ? "" : " (not connected)");
+  lock.unlock();
+  options_.report(concat("waiting for ", names, " in round ", round));
+  lock.lock();
 }
 
 void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
-  require(round > to.forgotten, ErrorKind::protocol, describe(neighbour), " asks for round ", round,
+  require(round > to.forgotten, ErrorKind::protocol, name_of(neighbour), " asks for round ", round,
           " again; it said before that all up to round ", to.forgotten, " is safe");
   to.held = round == kNothing ? 0 : round - 1;
+  to.reached = was_welcome_ = true;
+  to.refuses = false;
+  to.reached_at = Clock::now();
   changed_.notify_all();
   const auto at = std::ranges::find_if(to.outbox, [&](const auto& p) { return p.round >= round; });
   cursor = {.next = to.first + static_cast<std::uint64_t>(at - to.outbox.begin())};
 }
 
 std::optional<Mailbox::Parcel> Mailbox::next(std::uint32_t neighbour, Cursor& cursor) {
-  std::unique_lock lock(mutex_);
-  auto& to = neighbours_.at(neighbour);
-  while (true) {
-    if (cursor.broken || closed_) return std::nullopt;
-    if (over_ && !cursor.said_over) {
-      cursor.said_over = true;
-      return Parcel{Parcel::Kind::gave_up, 0, 0, nullptr, over_->text};
-    }
-    cursor.next = std::max(cursor.next, to.first);
-    if (cursor.next < to.first + to.outbox.size()) return to.outbox[cursor.next++ - to.first];
-    if (finishing_ && !cursor.said_finished) {
-      cursor.said_finished = true;
-      return Parcel{Parcel::Kind::finished, 0, 0, nullptr, std::string()};
-    }
-    to.news.wait(lock);
-  }
-}
-
-void Mailbox::break_off(std::uint32_t neighbour, Cursor& cursor) {
   const std::lock_guard lock(mutex_);
-  cursor.broken = true;
-  neighbours_.at(neighbour).news.notify_all();
+  auto& to = neighbours_.at(neighbour);
+  if (over_ && !cursor.said_over) {
+    cursor.said_over = true;
+    return Parcel{Parcel::Kind::gave_up, 0, over_->origin, nullptr, over_->reason};
+  }
+  cursor.next = std::max(cursor.next, to.first);
+  if (cursor.next < to.first + to.outbox.size()) return to.outbox[cursor.next++ - to.first];
+  if (finishing_ && !cursor.said_finished) {
+    cursor.said_finished = true;
+    return Parcel{Parcel::Kind::finished, 0, 0, nullptr, std::string()};
+  }
+  return std::nullopt;
 }
 
-void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled, bool heard_finish,
-                           bool heard_over) {
+void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
   while (!to.outbox.empty() && to.outbox.front().round <= settled) {
@@ -247,45 +274,62 @@ void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled, bool 
     to.outbox.pop_front();
     ++to.first;
   }
-  to.heard_finish |= heard_finish;
-  to.heard_over |= heard_over;
-  if (heard_finish || heard_over) changed_.notify_all();
 }
 
-std::uint64_t Mailbox::connected(std::uint32_t neighbour) {
+void Mailbox::heard_finish(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  neighbours_.at(neighbour).heard_finish = true;
+  changed_.notify_all();
+}
+
+void Mailbox::heard_over(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  neighbours_.at(neighbour).heard_over = true;
+  changed_.notify_all();
+}
+
+void Mailbox::unreached(std::uint32_t neighbour, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  to.why_unreached = why;
+  if (!to.reached) return;
+  to.reached = false;
+  const auto now = Clock::now();
+  if (now - to.reached_at > kLasting || to.progress_at >= to.reached_at) to.unreached_at = now;
+  changed_.notify_all();
+}
+
+void Mailbox::refused(std::uint32_t neighbour, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  to.why_unreached = why;
+  to.refuses = true;
+  const bool by_all =
+      std::ranges::all_of(neighbours_, [](const auto& entry) { return entry.second.refuses; });
+  if (by_all && !was_welcome_)
+    set_over(ErrorKind::protocol, why, process_, "its neighbours refuse it");
+}
+
+void Mailbox::connected(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
   auto& from = neighbours_.at(neighbour);
   from.present = from.was_present = true;
-  from.brought_something = false;
+  from.brought_something = from.waits = false;
   from.connected_at = Clock::now();
-  from.why.clear();
-  if (options_.links) options_.links->connected(describe(neighbour));
+  if (options_.links) options_.links->connected(name_of(neighbour));
   changed_.notify_all();
-  return ++from.connection;
 }
 
-bool Mailbox::is_current(std::uint32_t neighbour, std::uint64_t connection) {
-  const std::lock_guard lock(mutex_);
-  return neighbours_.at(neighbour).connection == connection;
-}
-
-void Mailbox::lost(std::uint32_t neighbour, std::uint64_t connection, const std::string& why) {
+void Mailbox::lost(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
   auto& from = neighbours_.at(neighbour);
-  if (from.connection != connection) return;
-  from.present = false;
+  from.present = from.waits = false;
   const auto now = Clock::now();
   if (!from.was_lost || from.brought_something || now - from.connected_at > kLasting)
     from.lost_at = now;
   from.was_lost = true;
-  from.why = why;
-  if (options_.links) options_.links->lost(describe(neighbour));
+  if (options_.links) options_.links->lost(name_of(neighbour));
   changed_.notify_all();
-}
-
-void Mailbox::note_failure(std::uint32_t neighbour, const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  neighbours_.at(neighbour).why = why;
 }
 
 std::uint32_t Mailbox::wanted_from(std::uint32_t neighbour) {
@@ -296,29 +340,37 @@ std::uint32_t Mailbox::wanted_from(std::uint32_t neighbour) {
   return round;
 }
 
-void Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender,
-                      Payload bytes) {
-  std::unique_lock lock(mutex_);
+bool Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender,
+                      Payload& bytes) {
+  const std::lock_guard lock(mutex_);
   const auto last = last_.find(sender);
   require(last != last_.end() && hosting_.process_of(sender) == neighbour, ErrorKind::protocol,
-          describe(neighbour), " sent a message of agent ", sender, ", which it does not host");
-  neighbours_.at(neighbour).brought_something = true;
-  if (round <= last->second) return;  // sent again; it is here already
+          name_of(neighbour), " sent a message of agent ", sender, ", which it does not host");
+  auto& from = neighbours_.at(neighbour);
+  from.brought_something = true;
+  if (std::exchange(from.waits, false)) changed_.notify_all();
+  if (round <= last->second) {  // sent again; it is here already
+    if (round > from.sent_again) from.progress_at = Clock::now();
+    from.sent_again = std::max(from.sent_again, round);
+    return true;
+  }
   const bool is_next = round == last->second + 1 || (last->second == 0 && !options_.may_restart);
-  require(is_next, ErrorKind::protocol, describe(neighbour), " sent round ", round, " of agent ",
+  require(is_next, ErrorKind::protocol, name_of(neighbour), " sent round ", round, " of agent ",
           sender, " after round ", last->second);
-  room_.wait(lock, [&] {
-    return closed_ || over_ || inbox_.size() < kRoundsAhead || inbox_.contains(round);
-  });
-  // Another connection of the same neighbour may have brought it meanwhile.
-  if (closed_ || over_ || round <= last->second) return;
+  if (over_) return true;
+  const bool full = inbox_.size() >= kRoundsAhead && !inbox_.contains(round);
+  stalled_ |= full;
+  if (full) return false;
   last->second = round;
+  from.progress_at = Clock::now();
+  from.sent_again = 0;
   inbox_[round][sender] = std::move(bytes);
-  if (options_.trace) options_.trace->arrived(round, describe(neighbour), Clock::now());
-  if (round != collecting_) return;
-  if (options_.links) options_.links->arrived(describe(neighbour));
+  if (options_.trace) options_.trace->arrived(round, name_of(neighbour), Clock::now());
+  if (round != collecting_) return true;
+  if (options_.links) options_.links->arrived(name_of(neighbour));
   // Nobody needs to wake up for a part of a round.
   if (inbox_[round].size() == hosting_.sources(process_).size()) changed_.notify_all();
+  return true;
 }
 
 void Mailbox::finished(std::uint32_t neighbour) {
@@ -330,6 +382,26 @@ void Mailbox::finished(std::uint32_t neighbour) {
 std::uint32_t Mailbox::settled() {
   const std::lock_guard lock(mutex_);
   return settled_;
+}
+
+std::optional<Mailbox::Parcel> Mailbox::over() {
+  const std::lock_guard lock(mutex_);
+  if (!over_) return std::nullopt;
+  return Parcel{Parcel::Kind::gave_up, 0, over_->origin, nullptr, over_->reason};
+}
+
+bool Mailbox::waits_for_others_than(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  if (!collecting_ || !inbox_.contains(*collecting_)) return false;
+  return std::ranges::any_of(missing(*collecting_), [&](auto p) { return p != neighbour; });
+}
+
+void Mailbox::says_it_waits(std::uint32_t neighbour, bool waits) {
+  const std::lock_guard lock(mutex_);
+  auto& from = neighbours_.at(neighbour);
+  if (from.waits == waits) return;
+  from.waits = waits;
+  changed_.notify_all();
 }
 
 }  // namespace porter

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,17 +23,24 @@
 namespace porter {
 
 /// What a process has to send and has received over links that may break: the part of a networked
-/// transport that is not about connections. All calls may come from any thread.
+/// transport that is not about connections. All calls may come from any thread; those of the links
+/// do not block.
 class Mailbox {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Options {
+    /// How long a neighbour may be out of reach: before it was reached first, and later.
     std::chrono::milliseconds start_wait, peer_wait;
+    /// How long one may be there and not send what a round needs.
+    std::chrono::milliseconds round_wait{600'000};
     std::uint32_t resume_after = 0;
     bool may_restart = false;
     std::shared_ptr<LinkMeter> links = nullptr;  ///< nothing: nobody watches
     std::shared_ptr<RoundTrace> trace = nullptr;
+    /// Links have something to do; called with the mailbox locked.
+    std::function<void()> wake = [] {};
+    std::function<void(const std::string&)> report = [](const std::string&) {};
   };
   Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std::string> names,
           Options options);
@@ -48,82 +56,100 @@ class Mailbox {
   /// long instead; they are waited for as long as somebody else is, and nobody is told that they
   /// are lost.
   std::string finish();
-  /// The run is over for everybody; the first call counts. The neighbours pass it on.
-  void give_up(ErrorKind kind, const std::string& text);
-  /// Nobody waits any more: next() and deliver() return.
-  void close();
-  bool closed();
-  /// Sleeps; false as soon as the mailbox is closed.
-  bool pause(std::chrono::milliseconds time);
-  /// Whether all neighbours have heard that the run is over, or are out of reach.
+  /// The run is over for everybody; the first call counts. Here the reason is `text`; others are
+  /// told that the origin gave up, and the public reason. The neighbours pass it on.
+  void give_up(ErrorKind kind, const std::string& text, std::uint32_t origin,
+               const std::string& reason);
+  /// The same for what this process has found itself, and others may know.
+  void give_up(const Error& error) { give_up(error.kind(), error.what(), process_, error.what()); }
+  /// Returns when all neighbours have heard that the run is over, or are out of reach.
   void wait_for_news_to_spread(std::chrono::milliseconds limit);
 
-  // A link to a neighbour. It starts with begin_sending, and each connection has its own cursor.
+  // A link to a neighbour. Each connection has its own cursor.
   struct Parcel {
     enum class Kind { message, gave_up, finished } kind;
-    std::uint32_t round = 0, sender = 0;
+    std::uint32_t round = 0, sender = 0;  ///< of who gave up: the sender is its process
     std::shared_ptr<const Payload> bytes;
     std::string text;
   };
   struct Cursor {
     std::uint64_t next = 0;
     bool said_over = false, said_finished = false;
-    bool broken = false;
   };
-  /// The neighbour wants everything from `round` on. Error{protocol} if some of it is forgotten.
+  /// The neighbour is reached and wants everything from `round` on. Error{protocol} if some of it
+  /// is forgotten.
   void begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor);
-  /// Blocks until there is something to send; nothing when the cursor is broken or all is closed.
+  /// What is to be sent next, if there is something.
   std::optional<Parcel> next(std::uint32_t neighbour, Cursor& cursor);
-  void break_off(std::uint32_t neighbour, Cursor& cursor);
-  void acknowledged(std::uint32_t neighbour, std::uint32_t settled, bool heard_finish,
-                    bool heard_over);
+  void acknowledged(std::uint32_t neighbour, std::uint32_t settled);
+  void heard_finish(std::uint32_t neighbour);
+  void heard_over(std::uint32_t neighbour);
+  /// An attempt to reach the neighbour failed, or its connection ended; "a cannot reach b: …".
+  void unreached(std::uint32_t neighbour, const std::string& why);
+  /// The neighbour takes part in another run, or says so. It counts as out of reach; but if all
+  /// neighbours say that, and none has ever said anything else, the mistake is here: give_up.
+  void refused(std::uint32_t neighbour, const std::string& why);
 
   // A link from a neighbour.
-  /// The number of the new connection; an older one of the same neighbour is over.
-  std::uint64_t connected(std::uint32_t neighbour);
-  bool is_current(std::uint32_t neighbour, std::uint64_t connection);
-  void lost(std::uint32_t neighbour, std::uint64_t connection, const std::string& why);
-  /// Why the last attempt to reach a neighbour failed, for messages.
-  void note_failure(std::uint32_t neighbour, const std::string& why);
+  void connected(std::uint32_t neighbour);
+  void lost(std::uint32_t neighbour);
   /// The round from which on this process needs the neighbour's messages.
   std::uint32_t wanted_from(std::uint32_t neighbour);
-  /// Blocks while the process is too far behind. Error{protocol} on what the neighbour must not
-  /// send.
-  void deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender, Payload bytes);
+  /// False while the process is too far behind to take it. Error{protocol} on what the neighbour
+  /// must not send.
+  bool deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender, Payload& bytes);
   void finished(std::uint32_t neighbour);
   std::uint32_t settled();
+  /// That the run is over, if it is.
+  std::optional<Parcel> over();
+
+  // Who waits for whom: a neighbour that waits itself is not the one to blame.
+  bool waits_for_others_than(std::uint32_t neighbour);
+  void says_it_waits(std::uint32_t neighbour, bool waits);
 
  private:
   struct Neighbour {
     // to it
-    std::condition_variable news;  // for the one that sends to it
     std::deque<Parcel> outbox;
     std::uint64_t first = 0;            // number of the outbox's first parcel
     std::uint32_t forgotten = 0;        // the last round that was dropped from the outbox
     std::optional<std::uint32_t> held;  // the last round that it had when it answered last
     bool heard_finish = false, heard_over = false;
+    bool reached = false, refuses = false;
+    Clock::time_point unreached_at = Clock::now(), reached_at = unreached_at;
+    std::string why_unreached;
     // from it
-    std::uint64_t connection = 0;
     bool present = false, was_present = false, was_lost = false, finished = false;
     // Since when it is away, if it is. A short connection that brings no message does not count,
     // but for the first: who comes back again and again to no effect is out of reach.
     Clock::time_point lost_at = Clock::now(), connected_at = lost_at;
     bool brought_something = false;  // over the present connection
-    std::string why;
+    // What it sends again counts as progress, each round once until there is a new one.
+    std::uint32_t sent_again = 0;
+    Clock::time_point progress_at = lost_at;
+    bool waits = false;
   };
   struct Over {
     ErrorKind kind;
     std::string text;
+    std::uint32_t origin;
+    std::string reason;
   };
 
-  std::string describe(std::uint32_t process) const;
-  /// The time when waiting for the neighbour ends; never, if it is there.
-  Clock::time_point deadline(const Neighbour& neighbour) const;
-  void wait_until(std::unique_lock<std::mutex>& lock, Clock::time_point time);
-  void throw_if_over();
-  void wake_all();
-  void wait_for_all(std::unique_lock<std::mutex>& lock, const std::vector<std::uint32_t>& sources,
-                    std::uint32_t round);
+  const std::string& name_of(std::uint32_t process) const { return names_[process]; }
+  std::chrono::milliseconds wait_for(bool was_there) const {
+    return was_there ? options_.peer_wait : options_.start_wait;
+  }
+  Clock::time_point away_until(const Neighbour& neighbour) const;
+  /// The time when waiting for the neighbour ends, if it began then.
+  Clock::time_point deadline(const Neighbour& neighbour, Clock::time_point began) const;
+  void throw_if_over() const;
+  void make_room();
+  void set_over(ErrorKind kind, std::string text, std::uint32_t origin, std::string reason);
+  void blame(std::uint32_t process, std::uint32_t round, Clock::time_point began);
+  std::vector<std::uint32_t> missing(std::uint32_t round) const;
+  void wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t round);
+  void say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t round);
 
   const Hosting hosting_;
   const std::uint32_t process_;
@@ -131,9 +157,7 @@ class Mailbox {
   const Options options_;
   const Clock::time_point began_ = Clock::now();
   std::mutex mutex_;
-  // Many threads look at this object; each kind of news wakes only those who wait for it.
-  std::condition_variable changed_;  // for collect, finish and pause
-  std::condition_variable room_;     // for deliver
+  std::condition_variable changed_;
   std::map<std::uint32_t, Neighbour> neighbours_;
   std::map<std::uint32_t, std::uint32_t> last_;                      // per source agent: round
   std::map<std::uint32_t, std::map<std::uint32_t, Payload>> inbox_;  // by round, by sender
@@ -142,7 +166,8 @@ class Mailbox {
   std::optional<std::uint32_t> collecting_;  // the round that is waited for
   std::uint32_t settled_;
   std::optional<Over> over_;
-  bool finishing_ = false, closed_ = false;
+  bool finishing_ = false, was_welcome_ = false;
+  bool stalled_ = false;  // a link has something for which there was no room
 };
 
 }  // namespace porter

@@ -56,6 +56,26 @@ Config recorded_config(const AgentOptions& options) {
 
 FileOwner owner_of(const AgentOptions& options) { return {run_id(options.config), options.index}; }
 
+// What the others are told. Texts about files name local paths, which are nobody else's business.
+std::string public_reason(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  if (known == nullptr) return "it failed";
+  switch (known->kind()) {
+    case ErrorKind::network:
+    case ErrorKind::protocol:
+      return error.what();
+    case ErrorKind::usage:
+      return "its config or its data do not fit";
+    case ErrorKind::io:
+      return "it cannot read or write its files";
+    case ErrorKind::privacy:
+      return "its privacy rules forbid it to go on";
+    case ErrorKind::numeric:
+      return "its numbers left the finite ones";
+  }
+  return "it failed";
+}
+
 class AgentRun {
  public:
   AgentRun(const AgentOptions& options, AgentFolder& folder, const AgentHooks& hooks)
@@ -76,7 +96,7 @@ class AgentRun {
       resume();
     } catch (const Error& error) {
       // The neighbours are connected already. They wait for one that has been in the run before.
-      checkpoint_ ? network_->abandon() : network_->abort(error.what());
+      checkpoint_ ? network_->abandon() : network_->abort(public_reason(error));
       throw;
     }
     experiment_->exchange()->record([this](std::uint32_t step, std::uint32_t, auto message) {
@@ -92,7 +112,7 @@ class AgentRun {
       const auto status = train();
       if (status == TrainStatus::interrupted) return status;
     } catch (const std::exception& error) {
-      network_->abort(error.what());
+      network_->abort(public_reason(error));
       report("failed");
       throw;
     }
@@ -141,6 +161,7 @@ class AgentRun {
          .max_message = shape.max_message,
          .peer_wait = options_.peer_wait,
          .start_wait = options_.start_wait,
+         .round_wait = options_.round_wait,
          .keepalive = options_.keepalive,
          .resume_after = resume_after,
          .may_restart = true,

@@ -3,6 +3,7 @@
 
 #include "config_table.hpp"
 #include "difference.hpp"
+#include "porter/comm/address.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/agent.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::hours kLongestWait{24 * 366};
+
 std::chrono::milliseconds parse_duration(std::string_view text) {
   const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto count = parse_number<std::uint32_t>(text.substr(0, digits));
@@ -21,7 +24,10 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
       {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
   require(count && units.contains(unit), ErrorKind::usage,
           "expected a duration such as 500ms, 60s, 10m or 2h, found \"", text, "\"");
-  return std::chrono::milliseconds(*count * units.at(unit));
+  const std::chrono::milliseconds duration(*count * units.at(unit));
+  require(duration <= kLongestWait, ErrorKind::usage,
+          "expected a duration of a year at most, found \"", text, "\"");
+  return duration;
 }
 
 void read_duration(TomlSection& section, const char* key, std::chrono::milliseconds& value) {
@@ -54,6 +60,9 @@ void read_peers(TomlSection& section, AgentOptions& options) {
     const auto address = table["address"].value<std::string>();
     section.check(name && address && table.size() == 2, "peers",
                   "every entry has a name and an address, and nothing else");
+    const auto parsed = section.located("peers", [&] { return parse_address(*address); });
+    section.check(!parsed.host.empty(), "peers", "the address of ", *name, " has no host: \"",
+                  *address, "\"");
     options.peers.push_back({*name, *address});
   }
   const auto agents = options.config.network.agents;
@@ -81,6 +90,7 @@ void read_agent(const toml::table& root, const std::string& source, const fs::pa
   section.read("listen", options.listen);
   section.check(!options.name.empty(), "name", "the name in this agent's certificate is needed");
   section.check(!options.listen.empty(), "listen", "expected ADDRESS:PORT, e.g. 0.0.0.0:7400");
+  section.located("listen", [&] { return parse_address(options.listen); });
   options.authority = read_path(section, "ca", folder);
   options.certificate = read_path(section, "certificate", folder);
   options.key = read_path(section, "key", folder);
@@ -89,7 +99,10 @@ void read_agent(const toml::table& root, const std::string& source, const fs::pa
   if (!options.train.empty()) options.train = (folder / options.train).lexically_normal().string();
   read_peer_loss(section, options);
   read_duration(section, "start_wait", options.start_wait);
+  read_duration(section, "round_wait", options.round_wait);
+  section.check(options.round_wait.count() > 0, "round_wait", "expected more than 0");
   read_duration(section, "keepalive", options.keepalive);
+  section.check(options.keepalive.count() > 0, "keepalive", "expected more than 0");
   section.read("require_noise", options.require_noise);
   section.read("max_epsilon", options.max_epsilon);
   section.check(!options.max_epsilon || *options.max_epsilon > 0, "max_epsilon",
@@ -125,7 +138,7 @@ std::pair<toml::table, Config> load_table(const fs::path& path,
   resolve_paths(root, fs::absolute(path).parent_path());
   choose_noise(root, insecure_test_noise, source);
   auto config = read_config(root, source);
-  config.run.engine = "grpc";
+  config.run.engine = "tls";
   require(find_algorithm(config.algorithm.name).gossips(), ErrorKind::usage, source,
           ": algorithm.name: the agents of ", config.algorithm.name,
           " do not talk to neighbours; it runs with porter run only");

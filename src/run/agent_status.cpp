@@ -9,6 +9,8 @@
 namespace porter {
 namespace {
 
+constexpr double kLongWait = 5;  // seconds
+
 // The text format of Prometheus, version 0.0.4: of each metric its help and type, then its samples.
 class PrometheusText {
  public:
@@ -46,7 +48,7 @@ class PrometheusText {
 
 }  // namespace
 
-std::string to_json(const AgentStatus& status) {
+std::string to_json(const AgentStatus& status, const std::vector<LinkStatus>& links) {
   nlohmann::ordered_json json = {{"name", status.name},
                                  {"state", status.state},
                                  {"round", status.round},
@@ -58,6 +60,9 @@ std::string to_json(const AgentStatus& status) {
                                  {"noise", status.secret ? "secure" : "not secret"},
                                  {"epsilon", nullptr}};
   if (status.epsilon) json["epsilon"] = *status.epsilon;
+  json["waiting_for"] = nlohmann::ordered_json::array();
+  for (const auto& link : links)
+    if (link.waiting_seconds >= kLongWait) json["waiting_for"].push_back(link.neighbour);
   return json_text(json) + "\n";
 }
 
@@ -82,6 +87,9 @@ std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatu
   out.metric("wait_seconds_total", "counter", "Time that rounds waited for this neighbour.");
   for (const auto& link : links)
     out.sample("neighbour", link.neighbour, shortest(link.wait_seconds));
+  out.metric("waiting_seconds", "gauge", "How long the present round waits for this neighbour.");
+  for (const auto& link : links)
+    out.sample("neighbour", link.neighbour, shortest(link.waiting_seconds));
   out.metric("reconnects_total", "counter", "Connections from this neighbour after the first.");
   for (const auto& link : links) out.sample("neighbour", link.neighbour, whole(link.reconnects));
   out.metric("neighbour_connected", "gauge", "1 while this neighbour is connected.");

@@ -264,7 +264,11 @@ void read_run(const toml::table& root, const std::string& source, Config& config
       " keeps its state in double; float is for porter-dp, porter-gc and beer");
   section.check(config.run.precision == "double" || config.algorithm.momentum == 1, "precision",
                 "algorithm.momentum other than 1 needs \"double\"");
-  read_choice(section, "engine", config.run.engine, {"simulate", "mpi", "grpc"});
+  const auto* engine = section.find("engine");
+  if (engine != nullptr && engine->value<std::string>() == "grpc")
+    config.run.engine = "tls";  // which version 0.1 called by what it was made of
+  else
+    read_choice(section, "engine", config.run.engine, {"simulate", "mpi", "tls"});
   section.check(config.run.engine == "simulate" || find_algorithm(config.algorithm.name).gossips(),
                 "engine", "agents in several processes talk to neighbours, and those of ",
                 config.algorithm.name, " do not; it runs with \"simulate\" only");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -15,11 +16,25 @@ using Kind = Mailbox::Parcel::Kind;
 // This process is 0, its neighbour 1.
 const Hosting kPair = host_in_blocks({{1}, {0}}, 2);
 
+// This process is 1, between two neighbours.
+const Hosting kPath = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+
 Mailbox::Options patient() { return {.start_wait = 1h, .peer_wait = 1h}; }
 
 struct Box : Mailbox {
   explicit Box(Options options = patient()) : Mailbox(kPair, 0, {"here", "there"}, options) {}
 
+  using Mailbox::deliver;
+  bool deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender,
+               Payload&& bytes) {
+    return Mailbox::deliver(neighbour, round, sender, bytes);
+  }
+  /// Both directions of the link are there.
+  void reach(std::uint32_t neighbour) {
+    Cursor cursor;
+    begin_sending(neighbour, 1, cursor);
+    connected(neighbour);
+  }
   void post_rounds(std::uint32_t first, std::uint32_t last) {
     for (auto round = first; round <= last; ++round)
       post(round, 0, Payload(round, static_cast<std::byte>(round)));
@@ -54,18 +69,15 @@ TEST(Mailbox, SendsAgainFromTheRoundThatIsWanted) {
   box.begin_sending(1, 1, first);
   EXPECT_EQ(box.send(first, 4), (std::vector<std::uint32_t>{1, 2, 3, 4}));
   // The connection breaks; the neighbour has 1 and 2.
-  box.break_off(1, first);
-  EXPECT_FALSE(box.next(1, first));
   box.begin_sending(1, 3, second);
   EXPECT_EQ(box.send(second, 3), (std::vector<std::uint32_t>{3, 4, 5}));
 }
 
 // A restarted process hears what the others have seen of it before it sends anything.
 TEST(Mailbox, MeetsAllNeighboursAndKnowsTheLastRoundThatOneOfThemHolds) {
-  const Hosting path = host_in_blocks({{1}, {0, 2}, {1}}, 3);
   auto options = patient();
   options.resume_after = 2;
-  Mailbox box(path, 1, {"a", "b", "c"}, options);
+  Mailbox box(kPath, 1, {"a", "b", "c"}, options);
   Mailbox::Cursor to_a, to_c;
   box.begin_sending(0, 8, to_a);
   auto met = std::async(std::launch::async, [&] { return box.meet(); });
@@ -79,9 +91,11 @@ TEST(Mailbox, NamesWhoDoesNotAnswer) {
   options.start_wait = 20ms;
   Box box(options);
   box.connected(1);  // it comes, but is not found at its address
-  box.note_failure(1, "connection refused");
+  box.unreached(1, "here cannot reach there at 127.0.0.1:7402: Connection refused");
   EXPECT_EQ(refusal([&] { box.meet(); }),
-            "there has not answered within 0.02 s: connection refused");
+            "there has been out of reach for 0 s: here cannot reach there at 127.0.0.1:7402: "
+            "Connection refused");
+  EXPECT_EQ(box.over()->text, "it cannot reach there");  // what the others hear
 }
 
 TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
@@ -90,7 +104,7 @@ TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
   Mailbox::Cursor cursor;
   box.begin_sending(1, 1, cursor);
   box.send(cursor, 5);
-  box.acknowledged(1, 3, false, false);
+  box.acknowledged(1, 3);
   box.begin_sending(1, 4, cursor);
   EXPECT_EQ(box.send(cursor, 2), (std::vector<std::uint32_t>{4, 5}));
   EXPECT_EQ(refusal([&] { box.begin_sending(1, 3, cursor); }),
@@ -138,33 +152,39 @@ TEST(Mailbox, SettlesWhatIsCollectedUnlessItMayRestart) {
   }
 }
 
-TEST(Mailbox, TakesThreeRoundsInAdvanceThenWaits) {
-  Box box;
-  for (std::uint32_t round = 1; round <= 3; ++round) box.deliver(1, round, 1, Payload(round));
-  auto fourth = std::async(std::launch::async, [&] { box.deliver(1, 4, 1, Payload(4)); });
-  EXPECT_EQ(fourth.wait_for(50ms), std::future_status::timeout);
+TEST(Mailbox, TakesThreeRoundsInAdvanceThenNoneUntilThereIsRoom) {
+  int woken = 0;
+  auto options = patient();
+  options.wake = [&] { ++woken; };
+  Box box(options);
+  for (std::uint32_t round = 1; round <= 3; ++round)
+    EXPECT_TRUE(box.deliver(1, round, 1, Payload(round)));
   box.collect(1);
-  fourth.get();
+  EXPECT_EQ(woken, 0);  // nobody waits for room
+  EXPECT_TRUE(box.deliver(1, 4, 1, Payload(4)));
+  Payload fifth(5);
+  EXPECT_FALSE(box.deliver(1, 5, 1, fifth));
+  EXPECT_EQ(fifth.size(), 5U);
   EXPECT_EQ(box.wanted_from(1), 5U);
+  box.collect(2);
+  EXPECT_EQ(woken, 1);
+  EXPECT_TRUE(box.deliver(1, 5, 1, fifth));
+  EXPECT_EQ(box.wanted_from(1), 6U);
 }
 
-// The connections of a neighbour that comes and goes overlap. A round that one of them waits to
-// bring may have been brought by another, and collected.
+// The connections of a neighbour that comes and goes overlap.
 TEST(Mailbox, TakesARoundOnceWhicheverConnectionBringsIt) {
-  constexpr std::uint32_t kRounds = 3000;
+  constexpr std::uint32_t kRounds = 300;
   Box box;
-  std::vector<std::thread> connections;
-  for (int i = 0; i < 4; ++i)
-    connections.emplace_back([&] {
-      for (std::uint32_t round = 1; round <= kRounds; ++round)
-        box.deliver(1, round, 1, Payload(round % 7));
-    });
+  std::thread link([&] {
+    for (std::uint32_t round = 1; round <= kRounds; ++round)
+      for (int connection = 0; connection < 4; ++connection)
+        while (!box.deliver(1, round, 1, Payload(round % 7))) std::this_thread::yield();
+  });
   for (std::uint32_t round = 1; round <= kRounds; ++round)
     ASSERT_EQ(box.collect(round)[0].bytes.size(), round % 7);
-  for (auto& connection : connections) connection.join();
+  link.join();
   EXPECT_EQ(box.wanted_from(1), kRounds + 1);
-  for (std::uint32_t round = 1; round <= 3; ++round)  // there is room for three
-    box.deliver(1, kRounds + round, 1, {});
 }
 
 TEST(Mailbox, NamesAPeerThatIsOutOfReach) {
@@ -174,20 +194,37 @@ TEST(Mailbox, NamesAPeerThatIsOutOfReach) {
   Box never(options);
   EXPECT_EQ(refusal([&] { never.collect(1); }), "there has been out of reach for 0 s");
   Box lost(options);
-  const auto old = lost.connected(1);
-  const auto current = lost.connected(1);
-  lost.lost(1, old, "an older connection, of no importance");
-  EXPECT_TRUE(lost.is_current(1, current));
-  lost.lost(1, current, "a cable was cut");
+  lost.reach(1);
+  lost.lost(1);
+  lost.unreached(1, "here cannot reach there at 10.0.0.2:7400: a cable was cut");
   EXPECT_EQ(refusal([&] { lost.collect(1); }),
-            "there has been out of reach for 0 s: a cable was cut");
+            "there has been out of reach for 0 s: here cannot reach there at 10.0.0.2:7400: a "
+            "cable was cut");
   Mailbox::Cursor cursor;
   lost.begin_sending(1, 1, cursor);
-  EXPECT_EQ(lost.next(1, cursor)->kind, Kind::gave_up);  // everybody is told
+  const auto news = lost.next(1, cursor);  // everybody is told who cannot be reached from where
+  EXPECT_EQ(news->kind, Kind::gave_up);
+  EXPECT_EQ(news->sender, 0U);
+  EXPECT_EQ(news->text, "it cannot reach there");
 }
 
-// This process is 1, between two neighbours.
-const Hosting kPath = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+// A neighbour whose address is wrong here connects and sends; without an answer it stops.
+TEST(Mailbox, NamesAPeerThatComesButCannotBeReached) {
+  auto options = patient();
+  options.start_wait = 20ms;
+  Box box(options);
+  box.connected(1);
+  box.unreached(1, "here cannot reach there");
+  EXPECT_EQ(refusal([&] { box.collect(1); }),
+            "there has been out of reach for 0 s: here cannot reach there");
+  Box other(options);
+  Mailbox::Cursor cursor;
+  other.begin_sending(1, 1, cursor);
+  EXPECT_EQ(refusal([&] { other.collect(1); }),
+            "there has been out of reach for 0 s: here reaches it, but it does not connect to "
+            "here");
+  EXPECT_EQ(other.over()->text, "there does not connect to it");
+}
 
 // One neighbour is there and sends its message, which wakes nobody, as the round is not complete.
 TEST(Mailbox, NamesAPeerThatIsOutOfReachBehindOneThatIsThere) {
@@ -195,13 +232,19 @@ TEST(Mailbox, NamesAPeerThatIsOutOfReachBehindOneThatIsThere) {
     for (const bool was_present : {false, true}) {
       Mailbox box(kPath, 1, {"a", "b", "c"},
                   {.start_wait = was_present ? 1h : 200ms, .peer_wait = 200ms});
+      Mailbox::Cursor cursor;
+      box.begin_sending(there, 1, cursor);
       auto waiting =
           std::async(std::launch::async, [&] { return refusal([&] { box.collect(1); }); });
       std::this_thread::sleep_for(20ms);
       box.connected(there);
-      if (was_present) box.lost(2 - there, box.connected(2 - there), "gone");
+      if (was_present) {
+        box.connected(2 - there);
+        box.lost(2 - there);
+      }
       std::this_thread::sleep_for(20ms);
-      box.deliver(there, 1, there, Payload(1));
+      Payload bytes(1);
+      box.deliver(there, 1, there, bytes);
       ASSERT_EQ(waiting.wait_for(30s), std::future_status::ready);
       EXPECT_EQ(waiting.get().find(there == 0 ? "c has been out of reach" : "a has been out"), 0U);
     }
@@ -211,7 +254,8 @@ TEST(Mailbox, NamesAPeerThatIsOutOfReachBehindOneThatIsThere) {
 TEST(Mailbox, TheFirstLossBeginsTheWait) {
   Box box({.start_wait = 1h, .peer_wait = 300ms});
   std::this_thread::sleep_for(350ms);
-  box.lost(1, box.connected(1), "killed");
+  box.connected(1);
+  box.lost(1);
   auto waiting = std::async(std::launch::async, [&] { return refusal([&] { box.collect(1); }); });
   EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
   EXPECT_NE(waiting.get().find("there has been out of reach for 0.3 s"), std::string::npos);
@@ -221,12 +265,14 @@ TEST(Mailbox, TheFirstLossBeginsTheWait) {
 TEST(Mailbox, FinishingWaitsForThoseWhoAreThereAndTellsNobodyOfTheOthers) {
   Mailbox box(kPath, 1, {"a", "b", "c"}, {.start_wait = 10ms, .peer_wait = 10ms});
   box.connected(2);
-  auto done = std::async(std::launch::async, [&] { return box.finish(); });
-  EXPECT_EQ(done.wait_for(100ms), std::future_status::timeout);
   Mailbox::Cursor cursor;
   box.begin_sending(2, 1, cursor);
-  EXPECT_EQ(box.next(2, cursor)->kind, Kind::finished);
-  box.acknowledged(2, 0, true, false);
+  auto done = std::async(std::launch::async, [&] { return box.finish(); });
+  std::optional<Mailbox::Parcel> last;
+  while (!last) last = box.next(2, cursor);
+  EXPECT_EQ(last->kind, Kind::finished);
+  EXPECT_EQ(done.wait_for(100ms), std::future_status::timeout);
+  box.heard_finish(2);
   box.finished(2);
   EXPECT_EQ(done.get(), "a");
 }
@@ -235,7 +281,7 @@ TEST(Mailbox, WaitsForAPeerThatIsThere) {
   auto options = patient();
   options.start_wait = options.peer_wait = 1ms;
   Box box(options);
-  box.connected(1);
+  box.reach(1);
   auto collected = std::async(std::launch::async, [&] { return box.collect(1).size(); });
   EXPECT_EQ(collected.wait_for(50ms), std::future_status::timeout);
   box.deliver(1, 1, 1, Payload(1));
@@ -245,24 +291,97 @@ TEST(Mailbox, WaitsForAPeerThatIsThere) {
 // Who connects again and again, say because each of its messages is refused, is out of reach.
 TEST(Mailbox, ConnectionsThatBringNothingDoNotExtendTheWait) {
   Box box({.start_wait = 1h, .peer_wait = 300ms});
-  box.lost(1, box.connected(1), "refused");
+  const auto come_and_go = [&] {
+    box.reach(1);
+    box.lost(1);
+    box.unreached(1, "refused");
+  };
+  come_and_go();
+  std::atomic<bool> over = false;
   auto flapping = std::async(std::launch::async, [&] {
-    while (!box.closed()) {
-      box.lost(1, box.connected(1), "refused");
-      box.pause(10ms);
-    }
+    for (; !over; std::this_thread::sleep_for(10ms)) come_and_go();
   });
   EXPECT_NE(refusal([&] { box.collect(1); }).find("there has been out of reach"),
             std::string::npos);
-  box.close();
+  over = true;
   flapping.get();
+}
+
+TEST(Mailbox, NamesAPeerThatIsThereAndSendsNothing) {
+  Box box({.start_wait = 1h, .peer_wait = 1h, .round_wait = 100ms});
+  box.reach(1);
+  const auto said = refusal([&] { box.collect(1); });
+  EXPECT_EQ(said.find("there is connected, but has sent nothing for round 1 in 0."), 0U) << said;
+  EXPECT_EQ(box.over()->text.find("it has waited 0."), 0U) << box.over()->text;
+  Box end({.start_wait = 1h, .peer_wait = 1h, .round_wait = 100ms});
+  end.reach(1);
+  EXPECT_EQ(end.finish(), "there");
+}
+
+// On the path a - b - c, where c is silent, a must not blame b.
+TEST(Mailbox, BlamesNobodyWhoWaitsForOthersItself) {
+  Box box({.start_wait = 1h, .peer_wait = 1h, .round_wait = 200ms});
+  box.reach(1);
+  box.says_it_waits(1, true);
+  auto waiting = std::async(std::launch::async, [&] { return refusal([&] { box.collect(1); }); });
+  EXPECT_EQ(waiting.wait_for(300ms), std::future_status::timeout);
+  box.give_up(ErrorKind::network, "there gave up: c", 1, "c");
+  EXPECT_EQ(waiting.get(), "there gave up: c");
+
+  Mailbox middle(kPath, 1, {"a", "b", "c"}, patient());
+  EXPECT_FALSE(middle.waits_for_others_than(0));
+  auto round = std::async(std::launch::async, [&] { middle.collect(1); });
+  while (!middle.waits_for_others_than(0)) std::this_thread::yield();
+  Payload bytes(1);
+  middle.deliver(2, 1, 2, bytes);
+  EXPECT_FALSE(middle.waits_for_others_than(0));  // it waits for 0 alone
+  EXPECT_TRUE(middle.waits_for_others_than(2));
+  bytes.resize(1);
+  middle.deliver(0, 1, 0, bytes);
+  round.get();
+}
+
+// A neighbour that comes back does again what it did, which may take longer than a round.
+TEST(Mailbox, WhatIsSentAgainIsProgressOnce) {
+  auto options = patient();
+  options.round_wait = 300ms;
+  options.resume_after = 100;
+  Box box(options);
+  box.reach(1);
+  auto waiting = std::async(std::launch::async, [&] { return refusal([&] { box.collect(101); }); });
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    box.deliver(1, round, 1, Payload(1));
+    EXPECT_EQ(waiting.wait_for(30ms), std::future_status::timeout);
+  }
+  const auto since = Mailbox::Clock::now();
+  while (waiting.wait_for(30ms) == std::future_status::timeout) box.deliver(1, 20, 1, Payload(1));
+  EXPECT_LT(Mailbox::Clock::now() - since, 20s);
+  EXPECT_EQ(waiting.get().find("there is connected, but has sent nothing for round 101"), 0U);
+}
+
+// A member that was restarted with another config refuses its neighbours: it is away.
+TEST(Mailbox, OnlyWhoIsRefusedByAllFromTheStartGivesUp) {
+  Mailbox box(kPath, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
+  box.refused(0, "a refuses b");
+  EXPECT_FALSE(box.over());
+  Mailbox::Cursor cursor;
+  box.begin_sending(2, 1, cursor);
+  box.unreached(2, "gone");
+  box.refused(2, "c refuses b");
+  EXPECT_FALSE(box.over());  // it was welcome once
+
+  Mailbox other(kPath, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
+  other.refused(0, "a refuses b");
+  other.refused(2, "c refuses b");
+  EXPECT_EQ(refusal([&] { other.meet(); }), "c refuses b");
 }
 
 TEST(Mailbox, SaysWhoIsWaitedFor) {
   const auto links = std::make_shared<LinkMeter>();
   Box box({.start_wait = 1h, .peer_wait = 1h, .links = links});
-  box.lost(1, box.connected(1), "gone");
   box.connected(1);
+  box.lost(1);
+  box.reach(1);
   auto round = std::async(std::launch::async, [&] { box.collect(1); });
   while (links->links()[0].wait_seconds == 0) std::this_thread::yield();
   box.deliver(1, 1, 1, Payload(3));
@@ -276,25 +395,28 @@ TEST(Mailbox, SaysWhoIsWaitedFor) {
 
 TEST(Mailbox, PassesOnTheFirstReasonOnly) {
   Box box;
-  box.give_up(ErrorKind::network, "the first");
-  box.give_up(ErrorKind::network, "the second");
-  EXPECT_EQ(refusal([&] { box.collect(1); }), "the first");
-  EXPECT_EQ(refusal([&] { box.finish(); }), "the first");
+  box.give_up(ErrorKind::network, "the first, in detail", 1, "the first");
+  box.give_up(ErrorKind::network, "the second", 0, "the second");
+  EXPECT_EQ(refusal([&] { box.collect(1); }), "the first, in detail");
+  EXPECT_EQ(refusal([&] { box.finish(); }), "the first, in detail");
   Mailbox::Cursor cursor;
   box.begin_sending(1, 1, cursor);
-  EXPECT_EQ(box.next(1, cursor)->text, "the first");
-  box.close();
-  EXPECT_FALSE(box.next(1, cursor));
+  const auto news = box.next(1, cursor);
+  EXPECT_EQ(news->text, "the first");
+  EXPECT_EQ(news->sender, 1U);
 }
 
 TEST(Mailbox, FinishesWhenBothSidesHaveSaidSo) {
   Box box;
   box.connected(1);
-  auto done = std::async(std::launch::async, [&] { box.finish(); });
   Mailbox::Cursor cursor;
   box.begin_sending(1, 1, cursor);
-  EXPECT_EQ(box.next(1, cursor)->kind, Kind::finished);
-  box.acknowledged(1, 0, true, false);
+  EXPECT_FALSE(box.next(1, cursor));
+  auto done = std::async(std::launch::async, [&] { box.finish(); });
+  std::optional<Mailbox::Parcel> last;
+  while (!last) last = box.next(1, cursor);
+  EXPECT_EQ(last->kind, Kind::finished);
+  box.heard_finish(1);
   EXPECT_EQ(done.wait_for(30ms), std::future_status::timeout);
   box.finished(1);
   done.get();

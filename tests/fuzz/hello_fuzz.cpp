@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first message on a link, from somebody with a certificate of the run: only the hello of the
-// neighbour that the certificate names, with the facts of this run, is let in, and what the others
+// The hello on a link, from somebody with the certificate of a neighbour: only that of the
+// neighbour which the certificate names, with the facts of this run, is let in, and what the others
 // are told is one short line.
-#include "comm/grpc/hello.hpp"
-
-#include <algorithm>
 #include <cstdlib>
 
-#include "comm/grpc/doorkeeper.hpp"
+#include "comm/tls_wire.hpp"
 #include "fuzz.hpp"
 #include "porter/comm/frame.hpp"
 
 namespace {
 
 using namespace porter;
-
-// A path of three: 0 and 2 are neighbours of 1.
-const Hosting kHosting({0, 1, 2}, {{1}, {0, 2}, {1}});
 
 NetworkOptions options_of(std::uint32_t process) {
   NetworkOptions options;
@@ -27,14 +21,9 @@ NetworkOptions options_of(std::uint32_t process) {
   return options;
 }
 
-std::string bytes_of(const link::v1::Up& up) { return up.SerializeAsString(); }
-
-bool has_the_facts(const link::v1::Hello& hello) {
-  const auto facts = options_of(1).facts;
-  return hello.facts().size() == facts.size() && std::ranges::all_of(facts, [&](const auto& fact) {
-           const auto found = hello.facts().find(fact.first);
-           return found != hello.facts().end() && found->second == fact.second;
-         });
+std::string bytes_of(const NetworkOptions& options) {
+  const auto bytes = encode_hello(hello_of(options));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
@@ -44,28 +33,26 @@ std::vector<std::string> fuzz_seeds() {
   other_run.facts["model"] = "logistic";
   auto longer = options_of(2);
   longer.facts["extra"] = "";
-  link::v1::Up message, gave_up;
-  message.mutable_message()->set_frame("frame");
-  gave_up.set_gave_up("a reason");
-  return {bytes_of(make_hello(options_of(2))),
-          bytes_of(make_hello(options_of(0))),
-          bytes_of(make_hello(other_run)),
-          bytes_of(make_hello(longer)),
-          bytes_of(message),
-          bytes_of(gave_up)};
+  return {bytes_of(options_of(2)), bytes_of(options_of(0)), bytes_of(other_run), bytes_of(longer)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  [[maybe_unused]] static const bool quiet = (prepare_grpc(), true);
-  link::v1::Up first;
-  if (!first.ParseFromArray(data, static_cast<int>(size))) return 0;
-  const Caller caller{.authenticated = true, .names = {"agent-2"}};
-  const auto status = examine_hello(first, caller, options_of(1), kHosting);
-  const auto& hello = first.hello();
-  const bool belongs = first.has_hello() && hello.process() == 2 &&
-                       hello.protocol() == kProtocolVersion && has_the_facts(hello);
-  if (status.ok() != belongs) std::abort();
-  const auto& told = status.error_message();
-  if (told.size() > 1100 || told.find_first_of("\n\r\x1b") != told.npos) std::abort();
+  Hello hello;
+  try {
+    hello = decode_hello(std::as_bytes(std::span(data, size)), "agent-2");
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::protocol) std::abort();
+    if (std::string(error.what()).find("agent-2 sent") != 0) std::abort();
+    return 0;
+  }
+  const auto why = refusal_of(hello, 2, options_of(1));
+  const bool belongs = hello.process == 2 && hello.protocol == kProtocolVersion &&
+                       hello.facts == options_of(1).facts;
+  if (why.has_value() == belongs) std::abort();
+  if (why && (why->empty() || why->size() > kMostSaid)) std::abort();
+  if (why && why->find_first_of("\n\r\x1b") != why->npos) std::abort();
+  // What is decoded reads back as the same.
+  const auto again = encode_hello(hello);
+  if (decode_hello(again, "agent-2").facts != hello.facts) std::abort();
   return 0;
 }

@@ -63,6 +63,27 @@ TEST(AgentOptions, ReadsWhoItIsAndHowToReachTheOthers) {
   EXPECT_EQ(load(kConfig + kAgent, {"agent.on_peer_loss=stop"}).peer_wait.count(), 0);
 }
 
+TEST(AgentOptions, RefusesPortsThatThereAreNot) {
+  for (const std::string port : {"80000", "65536", "0", "-1", "74x", ""}) {
+    const auto text = refusal(kConfig + kAgent, {"agent.listen=\"127.0.0.1:" + port + '"'});
+    EXPECT_TRUE(says(text, "agent.listen") && says(text, "1 to 65535") &&
+                says(text, "127.0.0.1:" + port))
+        << text;
+    const auto peers = "agent.peers=[{name=\"a\", address=\"10.0.0.1:" + port +
+                       "\"}, {name=\"b\", address=\"10.0.0.2:7400\"}]";
+    const auto said = refusal(kConfig + kAgent, {peers});
+    EXPECT_TRUE(says(said, "agent.peers") && says(said, "10.0.0.1:" + port)) << said;
+  }
+  EXPECT_EQ(load(kConfig + kAgent, {"agent.listen=\"[::]:65535\""}).listen, "[::]:65535");
+}
+
+TEST(AgentOptions, ReadsHowLongARoundMayWait) {
+  EXPECT_EQ(load(kConfig + kAgent).round_wait, std::chrono::minutes(10));
+  EXPECT_EQ(load(kConfig + kAgent, {"agent.round_wait=90s"}).round_wait, std::chrono::seconds(90));
+  for (const std::string wrong : {"0s", "9000h", "soon"})
+    EXPECT_TRUE(says(refusal(kConfig + kAgent, {"agent.round_wait=" + wrong}), "agent.round_wait"));
+}
+
 TEST(AgentOptions, NoiseIsSecretUnlessTheTestIsNamed) {
   EXPECT_EQ(load(kConfig + kAgent).config.privacy->noise, "secure");
   EXPECT_EQ(load("[privacy]\nepsilon = 1\n" + kConfig + kAgent).config.privacy->noise, "secure");
@@ -101,7 +122,7 @@ TEST(AgentFacts, NameTheKeysInWhichTwoRunsDiffer) {
     auto mixing = make_mixing(config.network.mixing, graph);
     return agent_facts(config, {std::move(graph), std::move(mixing)}, 10);
   };
-  EXPECT_EQ(facts({}), facts({"run.threads=3", "run.checkpoint=every:5", "run.engine=grpc"}));
+  EXPECT_EQ(facts({}), facts({"run.threads=3", "run.checkpoint=every:5", "run.engine=tls"}));
   auto other = facts({"algorithm.step=0.5", "run.seed=9"});
   std::vector<std::string> differing;
   for (const auto& [key, value] : facts({}))
@@ -270,6 +291,12 @@ std::map<std::string, double> parse_prometheus(const std::string& text) {
   return samples;
 }
 
+TEST(AgentStatus, NamesWhomARoundHasWaitedForLong) {
+  const auto text =
+      to_json({}, {{.neighbour = "b", .waiting_seconds = 0.2}, {"c", true, 0, 9, 5.5}});
+  EXPECT_NE(text.find("\"waiting_for\":[\"c\"]"), std::string::npos) << text;
+}
+
 TEST(AgentStatus, IsReadableByPrometheus) {
   AgentStatus status;
   status.name = "hospital-a";
@@ -281,7 +308,11 @@ TEST(AgentStatus, IsReadableByPrometheus) {
   status.wait_seconds = 1.25;
   status.bytes = {.posted = 100, .received = 300, .posted_overhead = 10, .received_overhead = 30};
   const auto samples = parse_prometheus(to_prometheus(
-      status, {{.neighbour = "b", .connected = true, .reconnects = 2, .wait_seconds = 0.5},
+      status, {{.neighbour = "b",
+                .connected = true,
+                .reconnects = 2,
+                .wait_seconds = 0.5,
+                .waiting_seconds = 7.5},
                {.neighbour = "c \"\\\n", .connected = false, .reconnects = 0, .wait_seconds = 0}}));
   const std::string agent = "{agent=\"hospital-a\"";
   const std::map<std::string, double> expected = {
@@ -296,6 +327,8 @@ TEST(AgentStatus, IsReadableByPrometheus) {
       {"porter_collect_seconds_total" + agent + "}", 1.25},
       {"porter_wait_seconds_total" + agent + ",neighbour=\"b\"}", 0.5},
       {"porter_wait_seconds_total" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
+      {"porter_waiting_seconds" + agent + ",neighbour=\"b\"}", 7.5},
+      {"porter_waiting_seconds" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
       {"porter_reconnects_total" + agent + ",neighbour=\"b\"}", 2},
       {"porter_reconnects_total" + agent + ",neighbour=\"c \\\"\\\\\\n\"}", 0},
       {"porter_neighbour_connected" + agent + ",neighbour=\"b\"}", 1},

@@ -22,6 +22,13 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
   return "no error";
 }
 
+// What version 0.1 wrote into the configs of runs.
+TEST(Config, ReadsTheOldNameOfTheNetworkedEngine) {
+  const auto config = parse_config("[run]\nengine = \"grpc\"\n", "c.toml");
+  EXPECT_EQ(config.run.engine, "tls");
+  EXPECT_NE(to_toml(config).find("engine = \"tls\""), std::string::npos);
+}
+
 TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
   const auto c = parse_config("", "c.toml");
   EXPECT_EQ(c.data.name, "synthetic");
@@ -159,7 +166,7 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[run]\nevaluate = \"often\"", {"run.evaluate", "every:N", "often"}},
       {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
       {"[run]\ncheckpoint = \"daily\"", {"run.checkpoint", "every:N"}},
-      {"[run]\nengine = \"cloud\"", {"run.engine", "simulate, mpi, grpc", "cloud"}},
+      {"[run]\nengine = \"cloud\"", {"run.engine", "simulate, mpi, tls", "cloud"}},
       {"[algorithm]\nname = \"ldp-sgd\"\n[run]\nengine = \"mpi\"", {"run.engine", "ldp-sgd"}},
       {"[run]\nprecision = \"half\"", {"c.toml:2", "run.precision", "double, float", "half"}},
       {"[algorithm]\nname = \"dsgd\"\n[run]\nprecision = \"float\"",

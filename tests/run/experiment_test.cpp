@@ -366,7 +366,7 @@ TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
   Experiment threads(config({"run.threads=2"}));
   EXPECT_NO_THROW(RunFolder(path, threads, ExistingRun::resume));
   EXPECT_NO_THROW(RunFolder::require_same_config(path, config({"run.engine=mpi"})));
-  EXPECT_THROW(RunFolder::require_same_config(path, config({"run.engine=grpc"})), Error);
+  EXPECT_THROW(RunFolder::require_same_config(path, config({"run.engine=tls"})), Error);
   write_file(path / "notes.txt", "mine");
   write_file(path / "model.npz", "old");
   EXPECT_NO_THROW(RunFolder(path, other, ExistingRun::replace));

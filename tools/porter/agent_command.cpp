@@ -21,7 +21,7 @@ namespace porter::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kStatusPeriod{200};
+constexpr std::chrono::milliseconds kStatusPeriod{200}, kLookPeriod{1000};
 constexpr std::chrono::seconds kLogPeriod{60};
 constexpr std::chrono::seconds kStopPatience{3};
 
@@ -41,6 +41,12 @@ class Board {
   std::string metrics() {
     const std::lock_guard lock(mutex_);
     return to_prometheus(status_, links_->links());
+  }
+
+  /// Nobody calls update in the middle of a round, when neighbours are waited for.
+  void look_at_links() {
+    const std::lock_guard lock(mutex_);
+    if (!status_.name.empty() && !ended_ && Clock::now() - written_ >= kLookPeriod) write();
   }
 
   void update(const AgentStatus& status) {
@@ -63,10 +69,7 @@ class Board {
     const auto now = Clock::now();
     const bool news = status.state != status_.state;
     status_ = status;
-    if (news || now - written_ >= kStatusPeriod) {
-      written_ = now;
-      write(to_json(status));
-    }
+    if (news || now - written_ >= kStatusPeriod) write();
     if (news || now - logged_ >= kLogPeriod) {
       logged_ = now;
       log_.info(fmt::format("{}: round {} of {}{}", status.state, status.round, status.rounds,
@@ -77,8 +80,9 @@ class Board {
   }
 
   // For whoever looks. A disk that is full must not end a run that goes on.
-  void write(const std::string& text) const try {
-    write_file_soon(folder_ / "status.json", text);
+  void write() try {
+    written_ = Clock::now();
+    write_file_soon(folder_ / "status.json", to_json(status_, links_->links()));
   } catch (const Error&) {
   }
 
@@ -106,6 +110,7 @@ class StopWatch {
     std::optional<Clock::time_point> asked;
     while (!over_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      board_.look_at_links();
       if (!interrupted()) continue;
       if (!asked) asked = Clock::now();
       if (Clock::now() - *asked < kStopPatience) continue;

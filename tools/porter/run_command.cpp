@@ -29,7 +29,7 @@ int run(const Options& options) {
   require(!options.resume || !options.out.empty(), ErrorKind::usage,
           "--resume needs --out with the folder of the run");
   const auto config = load_config(options.config, options.overrides);
-  require(config.run.engine != "grpc", ErrorKind::usage,
+  require(config.run.engine != "tls", ErrorKind::usage,
           "run.engine: networked agents are started by porter agent, each with its own data, or "
           "all on this machine by porter cluster");
   if (options.dry_run) {

@@ -16,6 +16,7 @@ struct LinkStatus {
   bool connected = false;
   std::uint64_t reconnects = 0;  ///< connections after the first
   double wait_seconds = 0;       ///< how long rounds have waited for its messages
+  double waiting_seconds = 0;    ///< how long the present one waits, if it does
 };
 
 /// Counts what happens on the links of a process, for whoever watches it, also in the middle of a

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/grpc.hpp"
+#include "porter/comm/tls.hpp"
 #include "porter/run/experiment.hpp"
 
 namespace porter {
@@ -25,6 +25,7 @@ struct AgentOptions {
   std::vector<Peer> peers;  ///< one per agent
   std::string train;        ///< its own data; empty: its part of the config's data
   std::chrono::milliseconds peer_wait{60'000}, start_wait{600'000}, keepalive{10'000};
+  std::chrono::milliseconds round_wait{600'000};
   /// What this agent consents to, whatever the config that all share says: nothing is sent without
   /// noise, nor in a run whose certified epsilon ends above its own limit.
   bool require_noise = true;
@@ -58,7 +59,8 @@ struct AgentStatus {
   std::optional<double> epsilon;
   bool secret = false;  ///< whether the noise is
 };
-std::string to_json(const AgentStatus& status);
+/// With the neighbours that a round has waited for longer than a few seconds.
+std::string to_json(const AgentStatus& status, const std::vector<LinkStatus>& links);
 /// The text format of Prometheus.
 std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links);
 

@@ -69,7 +69,7 @@ struct Config {
     std::size_t threads = 0;
     Schedule evaluate;
     std::string precision = "double";    ///< double | float
-    std::string engine = "simulate";     ///< simulate | mpi | grpc
+    std::string engine = "simulate";     ///< simulate | mpi | tls
     std::uint32_t checkpoint_every = 0;  ///< 0: off
   } run;
 };

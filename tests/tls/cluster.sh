@@ -11,8 +11,9 @@
 #             folders that eval, compare and report understand
 #   dead      a neighbour whose address is dead: nothing is charged, the state is "failed"
 #   metrics   an agent shows its metrics, and drops a client that says nothing
-#   full      an agent's disk is full: all stop with the reason
-#   refused   an agent of another config, seeded noise or none without the word for it, a budget that is too small
+#   full      an agent's disk is full: all stop with the reason, and without its paths
+#   refused   seeded noise or none without the word for it, a budget that is too small; an agent that comes back with
+#             another config ends by itself, and the others wait for the right one
 set -eu
 case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
@@ -243,7 +244,9 @@ full)
   kill -CONT $cluster
   wait $cluster && fail "the cluster went on"
   grep -q "cannot write .*checkpoint" full.log || { cat full.log; exit 1; }
-  grep -q "gave up: cannot write" run/agents/agent-*/agent.log
+  # The others learn that it was a file, and not which: paths are local.
+  grep -q "agent-1 gave up: it cannot read or write its files" run/agents/agent-*/agent.log
+  if grep "gave up: .*/" run/agents/agent-[0234]/agent.log; then fail "a path was sent to others"; fi
   ;;
 refused)
   # A member without noise is one who said so.
@@ -265,9 +268,14 @@ refused)
   sleep 0.2
   "$porter" agent run/agents/agent-1/other.toml --insecure-test-noise --out other >other.log 2>&1 &&
     fail "another config was accepted"
-  kill -CONT $cluster
-  wait $cluster && fail "the cluster went on"
   grep -q "another run; these differ: algorithm.step, run.checkpoint" other.log || { cat other.log; exit 1; }
+  # The others were told so too, and wait for the one that belongs to them.
+  grep -q "agent-1 refuses agent-[0234]: another run; these differ" run/agents/agent-*/agent.log || fail "nobody says why"
+  reached=$(round)
+  kill -CONT $cluster
+  wait_for_round $((reached + 50))
+  kill -TERM $cluster
+  wait $cluster || true
   ;;
 esac
 cluster=

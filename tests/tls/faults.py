@@ -4,14 +4,16 @@
 
 The run goes on and has the bits of a simulation, or it ends, names who it was, and can be continued."""
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
+import urllib.request
 
-from network import Network, fail_unless
+from network import Network, fail_unless, free_port
 
 case, porter, bad_agent, clock, config_file = sys.argv[1:6]
 config = open(config_file).read()
@@ -34,20 +36,22 @@ def disturbed():
     there, back = net.disturb(0, 1)
     there.delay = back.delay = 0.02  # or a fast machine is done before the last of them
     net.start_all(keepalive="1s")
-    ended = 0
-    for _ in range(3):
+
+    def lose(times, fault):
+        """A fault on a link that is there; it is noticed."""
+        net.wait_for_line(1, r"agent-0 \(.*\) is connected", times)
         net.wait_for_round(1, net.round(1) + 1)
-        there.flip = True  # TLS notices, the connection ends, and all is sent again
-        ended += 1
-        net.wait_for_line(1, "the connection from agent-0 ended", ended)
-    net.wait_for_round(1, net.round(1) + 1)
-    there.cut(), back.cut()
-    net.wait_for_line(1, "the connection from agent-0 ended", ended + 1)
-    there.mend(), back.mend()
-    net.wait_for_round(1, net.round(1) + 1)
-    there.is_hole = back.is_hole = True  # nothing comes, nothing ends: keepalive notices
-    net.wait_for_line(1, "the connection from agent-0 ended", ended + 2)
-    there.mend(), back.mend()
+        fault()
+        net.wait_for_line(1, "the connection from agent-0 ended", times)
+        there.mend(), back.mend()
+
+    def make_holes():
+        there.is_hole = back.is_hole = True
+
+    for times in 1, 2, 3:  # TLS notices, the connection ends, and all is sent again
+        lose(times, lambda: setattr(there, "flip", True))
+    lose(4, lambda: (there.cut(), back.cut()))
+    lose(5, make_holes)  # nothing comes, nothing ends: keepalive notices
     there.delay = back.delay = 0
     net.expect_exit(0)
     net.expect_bits_of_simulation()
@@ -113,7 +117,7 @@ BAD = {  # what agent 1 does in its tenth round: what agent 0 says
     "truncated": "frame from agent-1: .*bytes announced",
     "replayed": "frame from agent-1: round 9 came again, round 10 expected",
     "reordered": "agent-1 sent round 11 of agent 1 after round 9",
-    "oversized": "agent-1 has been out of reach for",
+    "oversized": r"the connection from agent-1 ended: agent-1 announces \d+ bytes; the limit is",
 }
 
 
@@ -137,6 +141,36 @@ def frames():
         os.chdir(here)
 
 
+def silent():
+    """A neighbour is connected and sends nothing. Who waits for it says so, and who waits for that one blames nobody else."""
+    net = Network(porter, config, 3, graph="path", rounds=100000)
+    for agent in 0, 1:
+        net.start(agent, round_wait="8s", **({"metrics": f"127.0.0.1:{free_port()}"} if agent == 1 else {}))
+    net.start(2, program=[bad_agent, "silent"], round_wait="30s")
+    net.wait_for_line(1, "waiting for agent-2 in round 10")
+    net.wait_for_status(1, "waiting_for", ["agent-2"])
+    with urllib.request.urlopen(f"http://{net.setting(1, 'metrics')}/metrics") as metrics:
+        waits = re.search(r'porter_waiting_seconds\{agent="agent-1",neighbour="agent-2"\} (\S+)', metrics.read().decode())
+    fail_unless(float(waits[1]) > 4, f"the metrics say {waits[0]}")
+    net.expect_exit(1)
+    net.wait_for_line(1, "agent-2 is connected, but has sent nothing for round 10 in 8")
+    for agent in 0, 2:
+        net.wait_for_line(agent, r"agent-1 gave up: it has waited 8.* s in vain for agent-2")
+    return net
+
+
+def unreached():
+    """Agent 0 has a wrong address of agent 1, which is there: nobody says that agent 1 is at fault, nor agent 1 itself."""
+    net = Network(porter, config, 3)
+    net.routes[0, 1] = free_port()
+    net.start_all(start_wait="2s")
+    net.expect_exit(1)
+    net.wait_for_line(0, rf"agent-0 cannot reach agent-1 at 127.0.0.1:{net.routes[0, 1]}: Connection refused")
+    for agent in 1, 2:
+        net.wait_for_line(agent, "agent-0 gave up: it cannot reach agent-1")
+    return net
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     start = time.monotonic()
@@ -150,7 +184,7 @@ with tempfile.TemporaryDirectory() as folder:
     Network.__init__ = remember
     try:
         {"slow": slow, "disturbed": disturbed, "severed": severed, "stopped": stopped, "jump": jump,
-         "frames": frames}[case]()
+         "frames": frames, "silent": silent, "unreached": unreached}[case]()
     except BaseException:
         traceback.print_exc()
         for agent in range(networks[-1].count if networks else 0):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bad_agent FAULT FOLDER CONFIG: an agent that takes part like any other until its tenth round, in
-// which its message is corrupted, truncated, replayed, reordered or oversized; or one that is not
+// which its message is corrupted, truncated, replayed, reordered or oversized, or from which on it is
+// connected and sends nothing (silent); or one that is not
 // whom it says (impostor) or shows a certificate that is out of date (expired: expired.crt beside
 // its own). Called by faults.py and strangers.py.
 #include <cstdio>
@@ -23,6 +24,7 @@ class BadTransport final : public NetworkTransport {
 
   std::uint32_t meet() override { return inner_->meet(); }
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+    if (fault_ == "silent" && round >= kRound) return;
     Payload message(bytes.begin(), bytes.end());
     if (round == kRound) {
       if (fault_ == "corrupted") message[message.size() / 2] ^= std::byte{1};

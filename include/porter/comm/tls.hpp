@@ -36,7 +36,11 @@ struct NetworkOptions {
   std::chrono::milliseconds peer_wait{60'000};
   /// The same for a peer that has not been there yet.
   std::chrono::milliseconds start_wait{60'000};
-  /// A silent connection is tried that often, and given up after as long without an answer.
+  /// How long a neighbour may be connected and not send what a round needs; twice that if it says
+  /// that it waits for others itself.
+  std::chrono::milliseconds round_wait{600'000};
+  /// Something is said twice in that time on every connection; one that is silent for twice as long
+  /// is given up.
   std::chrono::milliseconds keepalive{10'000};
   /// An agent that restarts from a checkpoint: the last round it has collected.
   std::uint32_t resume_after = 0;
@@ -50,7 +54,8 @@ struct NetworkOptions {
 };
 
 /// A transport over TLS in which both ends prove who they are. A connection may break and come
-/// back: what the other end has not got is sent again, byte for byte.
+/// back: what the other end has not got is sent again, byte for byte. The reason of abort() is told
+/// to others as it is: no paths, nothing private.
 class NetworkTransport : public Transport {
  public:
   /// Blocks until every neighbour has been reached once and has answered the hello. Returns the
@@ -66,8 +71,7 @@ class NetworkTransport : public Transport {
   virtual void abandon() = 0;
 };
 
-/// Listens at once, connects in the background. Error{network} if it cannot listen; Error{usage} in
-/// a build without gRPC.
+/// Listens at once, connects in the background. Error{network} if it cannot listen.
 std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
                                                          NetworkOptions options);
 

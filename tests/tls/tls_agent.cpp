@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of three agents on a ring that do what a run does: exchange, compute, write checkpoints.
-// grpc_agent keys FOLDER | grpc_agent FOLDER PROCESS FIRST_PORT ROUNDS. Called by agents.sh.
+// tls_agent keys FOLDER | tls_agent FOLDER PROCESS FIRST_PORT ROUNDS. Called by agents.sh.
 #include <cstdio>
 #include <fstream>
 #include <thread>
 
-#include "porter/comm/grpc.hpp"
+#include "porter/comm/tls.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"

@@ -29,7 +29,7 @@ void expect_contains(const Error& error, const std::string& part) {
   EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
 }
 
-TEST(GrpcLinks, RefusesAPeerOfAnotherRunAndNamesTheKeys) {
+TEST(TlsLinks, RefusesAPeerOfAnotherRunAndNamesTheKeys) {
   auto options = network_options(2);
   options[1].facts = {{"d", "124"}, {"graph", "star"}, {"mask_seed", "5"}};
   const auto a = make_network_transport(kPair, options[0]);
@@ -40,21 +40,40 @@ TEST(GrpcLinks, RefusesAPeerOfAnotherRunAndNamesTheKeys) {
   }
 }
 
-TEST(GrpcLinks, RefusesAnotherAgentsCertificate) {
+TEST(TlsLinks, RefusesAnotherAgentsCertificate) {
   auto options = network_options(3);
   const auto triangle = host_in_blocks({{1, 2}, {0, 2}, {0, 1}}, 3);
   // Agent 2 has a good certificate, its own, and says that it is agent 1.
   options[1].identity = key_ring().identity(2);
   options[1].peers[1].name = KeyRing::name(2);
-  options[0].start_wait = 1s;
+  Lines lines;
+  options[1].report = lines.listener();
   const auto a = make_network_transport(triangle, options[0]);
   const auto liar = make_network_transport(triangle, options[1]);
   a->post(1, 0, text("secret"));
-  const auto error = failure_of(*liar, 1);
-  expect_contains(error, "agent-0 refuses agent-2: the certificate is not that of agent-1");
+  lines.wait_for("agent-0 refuses agent-2: the certificate is not that of agent-1");
+  a->abandon();
+  liar->abandon();
 }
 
-TEST(GrpcLinks, RefusesACertificateOfAForeignAuthority) {
+// The certificate is good, but its owner is no neighbour here: not a byte of it is read.
+TEST(TlsLinks, RefusesACertificateOfTheAuthorityThatIsNoNeighbours) {
+  auto options = network_options(3);
+  const auto path = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+  const auto triangle = host_in_blocks({{1, 2}, {0, 2}, {0, 1}}, 3);
+  Lines here, there;
+  options[0].report = here.listener();
+  options[2].report = there.listener();
+  const auto a = make_network_transport(path, options[0]);
+  const auto c = make_network_transport(triangle, options[2]);
+  there.wait_for("agent-0 refuses agent-2: no neighbour of agent-0");
+  here.wait_for("agent-2 (127.0.0.1:");
+  here.wait_for(") is refused: no neighbour of agent-0");
+  a->abandon();
+  c->abandon();
+}
+
+TEST(TlsLinks, RefusesACertificateOfAForeignAuthority) {
   const KeyRing strangers(2);
   auto options = network_options(2);
   options[1].identity = strangers.identity(1);
@@ -65,7 +84,7 @@ TEST(GrpcLinks, RefusesACertificateOfAForeignAuthority) {
   expect_contains(failure_of(*b, 1), "agent-0 ");
 }
 
-TEST(GrpcLinks, EndsWhenAPeerNeverComes) {
+TEST(TlsLinks, EndsWhenAPeerNeverComes) {
   auto options = network_options(2);
   options[0].start_wait = 300ms;
   const auto a = make_network_transport(kPair, options[0]);
@@ -74,7 +93,7 @@ TEST(GrpcLinks, EndsWhenAPeerNeverComes) {
   expect_contains(error, "agent-1 has been out of reach for 0.3 s: ");
 }
 
-TEST(GrpcLinks, SaysThatAnAddressIsTaken) {
+TEST(TlsLinks, SaysThatAnAddressIsTaken) {
   auto options = network_options(2);
   const auto a = make_network_transport(kPair, options[0]);
   options[1].listen = options[0].listen;
@@ -82,7 +101,7 @@ TEST(GrpcLinks, SaysThatAnAddressIsTaken) {
 }
 
 // A key without a name differs, too.
-TEST(GrpcLinks, RefusesAPeerWithOneMoreFact) {
+TEST(TlsLinks, RefusesAPeerWithOneMoreFact) {
   auto options = network_options(2);
   options[1].facts[""] = "";
   const auto a = make_network_transport(kPair, options[0]);
@@ -91,27 +110,19 @@ TEST(GrpcLinks, RefusesAPeerWithOneMoreFact) {
 }
 
 // The reason goes to a log and a terminal of somebody else, who need not believe it.
-TEST(GrpcLinks, WhatAPeerSaysIsOneLineOfText) {
+TEST(TlsLinks, WhatAPeerSaysIsOneLineOfText) {
   const auto options = network_options(2);
   const auto a = make_network_transport(kPair, options[0]);
   const auto b = make_network_transport(kPair, options[1]);
   b->abort("no file \xff\x1b[31m\nerror: agent-0: " + std::string(2000, 'a'));
   const std::string said = failure_of(*a, 1).what();
-  EXPECT_TRUE(
-      said.starts_with("process 1 (agent 1) gave up: no file \xff [31m error: agent-0: aaa"))
-      << said;
-  EXPECT_EQ(said.size(), 1000U);
-}
-
-TEST(GrpcLinks, RefusesAWayOfWaitingThatServesNobody) {
-  ::setenv("GRPC_POLL_STRATEGY", "poll", 1);
-  EXPECT_THROW(make_network_transport(kPair, network_options(2)[0]), Error);
-  ::unsetenv("GRPC_POLL_STRATEGY");
+  EXPECT_TRUE(said.starts_with("agent-1 gave up: no file \xff [31m error: agent-0: aaa")) << said;
+  EXPECT_EQ(said.size(), 1000U + std::string("agent-1 gave up: ").size());
 }
 
 // A process that dies between rounds comes back from its checkpoint: the neighbour waits, and sends
 // again, byte for byte, what was not safe.
-TEST(GrpcLinks, SendsAgainWhatARestartedProcessMisses) {
+TEST(TlsLinks, SendsAgainWhatARestartedProcessMisses) {
   auto options = network_options(2);
   options[1].may_restart = true;
   const auto a = make_network_transport(kPair, options[0]);
@@ -140,7 +151,7 @@ TEST(GrpcLinks, SendsAgainWhatARestartedProcessMisses) {
 }
 
 // Both ends of a link may wait for each other; a process that comes back is told how far it was.
-TEST(GrpcLinks, TellsARestartedProcessHowFarItWas) {
+TEST(TlsLinks, TellsARestartedProcessHowFarItWas) {
   auto options = network_options(2);
   options[1].may_restart = true;
   const auto a = make_network_transport(kPair, options[0]);
@@ -162,7 +173,94 @@ TEST(GrpcLinks, TellsARestartedProcessHowFarItWas) {
   a->abandon();
 }
 
-TEST(GrpcLinks, EndsWhenALostPeerDoesNotComeBack) {
+// Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
+// cannot reach agent 1.
+TEST(TlsLinks, NamesWhoCannotBeReachedFromWhere) {
+  const auto triangle = host_in_blocks({{1, 2}, {0, 2}, {0, 1}}, 3);
+  auto options = network_options(3);
+  const auto dead = "127.0.0.1:" + std::to_string(free_port());
+  Lines lines;
+  options[0].peers[1].address = dead;
+  options[0].start_wait = 1s;
+  options[0].report = lines.listener();
+  std::vector<std::unique_ptr<NetworkTransport>> ends;
+  for (const auto& one : options) ends.push_back(make_network_transport(triangle, one));
+  const auto reason = "agent-0 cannot reach agent-1 at " + dead + ": Connection refused";
+  expect_contains(failure_of(*ends[0], 1), reason);
+  lines.wait_for(reason);
+  for (const std::size_t other : {1, 2})
+    EXPECT_TRUE(std::string(failure_of(*ends[other], 1).what())
+                    .starts_with("agent-0 gave up: it cannot reach agent-1"));
+}
+
+// Agent 2 is connected, and that is all. Whoever waits for it says so; who waits for somebody that
+// waits blames nobody else.
+TEST(TlsLinks, NamesWhoIsConnectedAndSendsNothing) {
+  const auto path = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+  auto options = network_options(3);
+  for (auto& one : options) one.round_wait = 2s;
+  std::vector<std::unique_ptr<NetworkTransport>> ends;
+  for (const auto& one : options) ends.push_back(make_network_transport(path, one));
+  for (const std::uint32_t process : {0U, 1U}) ends[process]->post(1, process, text("x"));
+  auto first = std::async(std::launch::async, [&] {
+    ends[0]->collect(1);
+    ends[0]->post(2, 0, text("x"));
+    return std::string(failure_of(*ends[0], 2).what());
+  });
+  expect_contains(failure_of(*ends[1], 1),
+                  "agent-2 is connected, but has sent nothing for round 1 in 2");
+  const std::string told = "agent-1 gave up: it has waited 2";
+  EXPECT_EQ(first.get().find(told), 0U);
+  const std::string last = failure_of(*ends[2], 1).what();
+  EXPECT_EQ(last.find(told), 0U);
+  EXPECT_NE(last.find("in vain for agent-2"), std::string::npos) << last;
+}
+
+// A member comes back with another config: it ends, and the others wait for the right one.
+TEST(TlsLinks, ARefusalEndsOnlyWhoCameWithIt) {
+  auto options = network_options(2);
+  options[1].may_restart = true;
+  Lines lines;
+  options[0].report = lines.listener();
+  const auto a = make_network_transport(kPair, options[0]);
+  auto b = make_network_transport(kPair, options[1]);
+  a->post(1, 0, text("a1"));
+  b->post(1, 1, text("b1"));
+  expect_text(a->collect(1), "b1");
+  b->abandon();
+  b.reset();
+  auto wrong = options[1];
+  wrong.facts["graph"] = "star";
+  b = make_network_transport(kPair, wrong);
+  expect_contains(failure_of(*b, 1), "agent-0 refuses agent-1: another run; these differ: graph");
+  lines.wait_for("agent-1 refuses agent-0: another run; these differ: graph");
+  b.reset();
+  a->post(2, 0, text("a2"));
+  b = make_network_transport(kPair, options[1]);
+  b->post(1, 1, text("b1"));
+  b->post(2, 1, text("b2"));
+  expect_text(b->collect(1), "a1");
+  expect_text(b->collect(2), "a2");
+  expect_text(a->collect(2), "b2");
+  auto other = std::async(std::launch::async, [&] { b->finish(); });
+  a->finish();
+  other.get();
+}
+
+TEST(TlsLinks, FindsPeersByName) {
+  auto options = network_options(2);
+  for (auto& one : options)
+    for (auto& peer : one.peers) peer.address.replace(0, peer.address.find(':'), "localhost");
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto b = make_network_transport(kPair, options[1]);
+  auto met = std::async(std::launch::async, [&] { return a->meet(); });
+  EXPECT_EQ(b->meet(), 0U);
+  met.get();
+  a->abandon();
+  b->abandon();
+}
+
+TEST(TlsLinks, EndsWhenALostPeerDoesNotComeBack) {
   auto options = network_options(2);
   options[0].peer_wait = 300ms;
   const auto a = make_network_transport(kPair, options[0]);

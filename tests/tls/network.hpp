@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "porter/comm/grpc.hpp"
+#include "porter/comm/tls.hpp"
 #include "porter/core/error.hpp"
 #include "temp_dir.hpp"
 
@@ -78,6 +81,34 @@ inline std::vector<NetworkOptions> network_options(std::size_t processes) {
   }
   return options;
 }
+
+/// What a transport reports.
+class Lines {
+ public:
+  std::function<void(const std::string&)> listener() {
+    return [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      all_ += line + '\n';
+      changed_.notify_all();
+    };
+  }
+  std::string all() {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+  /// Throws if it never comes.
+  void wait_for(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, std::chrono::seconds(60),
+                           [&] { return all_.find(part) != all_.npos; }))
+      throw std::runtime_error("waited in vain for \"" + part + "\" in\n" + all_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string all_;
+};
 
 /// What the transport says when it cannot go on.
 inline Error failure_of(Transport& end, std::uint32_t round) {

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import socket
 import subprocess
 import threading
@@ -131,7 +132,7 @@ class Network:
             self.routes[i, j] = proxies[-1].port
         return proxies
 
-    def write(self, agent, file=None, name=None, port=None, wait="60s", keepalive="10s"):
+    def write(self, agent, file=None, name=None, port=None, wait="60s", keepalive="10s", **more):
         name = name or f"agent-{agent}"
         peers = ", ".join(
             f'{{name = "agent-{j}", address = "127.0.0.1:{self.routes.get((agent, j), self.ports[j])}"}}'
@@ -147,15 +148,17 @@ key = "keys/{name}.key"
 peers = [{peers}]
 on_peer_loss = "wait:{wait}"
 keepalive = "{keepalive}"
-""")
+""" + "".join(f'{key} = "{value}"\n' for key, value in more.items()))
 
-    def start(self, agent, program=None, **options):
+    def start(self, agent, program=None, files=None, **options):
+        """`files` is how many of them the agent may have open."""
         self.write(agent, **options)
         with open(f"output-{agent}", "a") as output:
             self.processes[agent] = subprocess.Popen(
                 [*(program or [self.porter, "agent", "--insecure-test-noise", "--out"]),
                  f"out-{agent}", f"node-{agent}.toml"],
-                stdout=output, stderr=output, env=self.environment)
+                stdout=output, stderr=output, env=self.environment,
+                preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
         return self.processes[agent]
 
     def start_all(self, **options):
@@ -175,6 +178,17 @@ keepalive = "{keepalive}"
         wait_until(lambda: self.round(agent) >= number or self.processes[agent].poll() is not None,
                    f"round {number} of agent {agent}")
         fail_unless(self.processes[agent].poll() is None, f"agent {agent} ended too soon")
+
+    def setting(self, agent, key):
+        return re.search(rf'(?m)^{key} = "(.*)"$', open(f"node-{agent}.toml").read())[1]
+
+    def wait_for_status(self, agent, key, value):
+        def shown():
+            try:
+                return json.load(open(f"out-{agent}/status.json"))[key] == value
+            except (OSError, ValueError):
+                return False
+        wait_until(shown, f"status.json of agent {agent} has {key} = {value}")
 
     def wait_for_line(self, agent, pattern, times=1):
         wait_until(lambda: len(re.findall(pattern, self.log(agent))) >= times,

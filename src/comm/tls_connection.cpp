@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls_connection.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "keys_openssl.hpp"
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::size_t kPiece = 1 << 14;         // bytes of a TLS record
+constexpr std::size_t kMostDrained = 1 << 16;   // of somebody who is being turned away
+constexpr long kLongestCertificates = 1 << 14;  // bytes, of all that the other end shows
+constexpr const char* kEnded = "it ended the connection";
+
+std::string text_of(int error) { return std::strerror(error); }
+
+void set_option(int fd, int level, int name, int value) {
+  ::setsockopt(fd, level, name, &value, sizeof value);
+}
+
+AddressList found_by(const Address& address, int flags, int& code) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  code = ::getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(),
+                       std::to_string(address.port).c_str(), &hints, &found);
+  return code == 0
+             ? AddressList(
+                   found, [](const addrinfo* list) { ::freeaddrinfo(const_cast<addrinfo*>(list)); })
+             : nullptr;
+}
+
+// An IPv4 address reads the same on a socket that serves both kinds.
+std::pair<std::string, std::uint16_t> read_address(const sockaddr& at) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (at.sa_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(at);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
+    return {text, ntohs(v4.sin_port)};
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(at);
+  if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+    ::inet_ntop(AF_INET, &v6.sin6_addr.s6_addr[12], text, sizeof text);
+  else
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
+  return {text, ntohs(v6.sin6_port)};
+}
+
+// What OpenSSL says about the operation that has just failed.
+std::string reason_of(const SSL* tls) {
+  const auto code = ERR_peek_last_error();
+  ERR_clear_error();
+  if (ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return kEnded;
+  const char* reason = ERR_reason_error_string(code);
+  const auto verified = SSL_get_verify_result(tls);
+  return concat("TLS: ", reason ? reason : "no reason given", verified == X509_V_OK ? "" : ": ",
+                verified == X509_V_OK ? "" : X509_verify_cert_error_string(verified));
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Descriptor listen_on(const std::string& text) {
+  int code = 0;
+  const auto found = found_by(parse_address(text), AI_PASSIVE, code);
+  require(found != nullptr, ErrorKind::network, "cannot listen on ", text, ": ",
+          ::gai_strerror(code));
+  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (found->ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  require(::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+              ::listen(socket.get(), SOMAXCONN) == 0,
+          ErrorKind::network, "cannot listen on ", text, ": ", text_of(errno));
+  return socket;
+}
+
+AddressList look_up(const Address& address, bool numbers_only) {
+  int code = 0;
+  auto found = found_by(address, numbers_only ? AI_NUMERICHOST : 0, code);
+  require(found || numbers_only, ErrorKind::network, ::gai_strerror(code));
+  return found;
+}
+
+Descriptor connect_to(const addrinfo& address) {
+  Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  require(socket.get() >= 0, ErrorKind::network, text_of(errno));
+  set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  require(::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0 || errno == EINPROGRESS,
+          ErrorKind::network, text_of(errno));
+  return socket;
+}
+
+std::string host_of(const addrinfo& address) { return read_address(*address.ai_addr).first; }
+
+std::optional<Accepted> accept_from(const Descriptor& listener) {
+  sockaddr_storage at{};
+  socklen_t size = sizeof at;
+  Descriptor socket(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&at), &size,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.get() < 0) {
+    const bool none_left =
+        errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    require(!none_left, ErrorKind::io, text_of(errno));
+    return std::nullopt;
+  }
+  set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  auto [host, port] = read_address(reinterpret_cast<const sockaddr&>(at));
+  auto address = concat(host, ':', port);
+  return Accepted{std::move(socket), std::move(host), std::move(address)};
+}
+
+TlsContext::TlsContext(const Identity& identity) : context_(SSL_CTX_new(TLS_method())) {
+  require_openssl(context_ != nullptr, "cannot prepare TLS");
+  const auto certificate = parse_certificate(identity.certificate_pem, identity.name + ".crt");
+  const auto key = parse_key(identity.key_pem, identity.name + ".key");
+  const auto authority = parse_certificate(identity.authority_pem, "ca.crt");
+  const bool ready = SSL_CTX_set_min_proto_version(context_, TLS1_3_VERSION) == 1 &&
+                     SSL_CTX_use_certificate(context_, certificate.get()) == 1 &&
+                     SSL_CTX_use_PrivateKey(context_, key.get()) == 1 &&
+                     X509_STORE_add_cert(SSL_CTX_get_cert_store(context_), authority.get()) == 1;
+  require_openssl(ready, "cannot prepare TLS for " + identity.name);
+  SSL_CTX_set_verify(context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_verify_depth(context_, 0);  // the authority signs the agents' certificates itself
+  SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(context_, 0);
+  SSL_CTX_set_max_cert_list(context_, kLongestCertificates);
+  SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                 SSL_MODE_RELEASE_BUFFERS);
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+std::unique_ptr<Connection> TlsContext::accept(Descriptor socket) const {
+  auto connection = std::make_unique<Connection>(std::move(socket), SSL_new(context_));
+  SSL_set_accept_state(connection->tls());
+  return connection;
+}
+
+std::unique_ptr<Connection> TlsContext::connect(Descriptor socket, const std::string& name) const {
+  auto connection = std::make_unique<Connection>(std::move(socket), SSL_new(context_));
+  SSL_set_connect_state(connection->tls());
+  SSL_set_hostflags(connection->tls(),
+                    X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  require_openssl(SSL_set1_host(connection->tls(), name.c_str()) == 1, "cannot prepare TLS");
+  return connection;
+}
+
+Connection::Connection(Descriptor socket, ssl_st* tls) : socket_(std::move(socket)), tls_(tls) {
+  const bool usable = tls_ && SSL_set_fd(tls_, socket_.get()) == 1;
+  if (!usable) SSL_free(tls_);
+  require_openssl(usable, "cannot prepare TLS");
+}
+
+Connection::~Connection() { SSL_free(tls_); }
+
+short Connection::events() const {
+  if (!SSL_is_init_finished(tls_)) return shaking_ == Wait::read ? POLLIN : POLLOUT;
+  return static_cast<short>(all_written() ? POLLIN : POLLIN | POLLOUT);
+}
+
+bool Connection::must_wait(int code) {
+  const int system = errno;
+  switch (SSL_get_error(tls_, code)) {
+    case SSL_ERROR_WANT_READ:
+      shaking_ = Wait::read;
+      return true;
+    case SSL_ERROR_WANT_WRITE:
+      shaking_ = Wait::write;
+      return true;
+    case SSL_ERROR_ZERO_RETURN:
+      fail(ErrorKind::network, kEnded);
+    case SSL_ERROR_SYSCALL:
+      ERR_clear_error();
+      fail(ErrorKind::network, system == 0 ? kEnded : text_of(system));
+    default:
+      fail(ErrorKind::network, reason_of(tls_));
+  }
+}
+
+bool Connection::shake_hands() {
+  ERR_clear_error();
+  errno = 0;
+  const int code = SSL_do_handshake(tls_);
+  if (code != 1) return must_wait(code) && false;
+  heard_ = said_ = Clock::now();
+  return true;
+}
+
+std::vector<std::string> Connection::names() const {
+  std::vector<std::string> names;
+  const CertificatePtr certificate(SSL_get1_peer_certificate(tls_));
+  if (!certificate) return names;
+  const auto free_names = [](GENERAL_NAMES* list) { GENERAL_NAMES_free(list); };
+  const std::unique_ptr<GENERAL_NAMES, decltype(free_names)> list(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)),
+      free_names);
+  for (int i = 0; i < sk_GENERAL_NAME_num(list.get()); ++i) {
+    const auto* name = sk_GENERAL_NAME_value(list.get(), i);
+    if (name->type != GEN_DNS) continue;
+    const auto* text = name->d.dNSName;
+    names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                       static_cast<std::size_t>(ASN1_STRING_length(text)));
+  }
+  return names;
+}
+
+void Connection::send(LinkKind kind, std::span<const std::byte> body,
+                      std::span<const std::byte> rest) {
+  if (all_written()) {
+    out_.clear();
+    written_ = 0;
+  }
+  put_header(out_, kind, body.size() + rest.size());
+  out_.insert(out_.end(), body.begin(), body.end());
+  out_.insert(out_.end(), rest.begin(), rest.end());
+}
+
+void Connection::flush() {
+  while (!all_written()) {
+    ERR_clear_error();
+    errno = 0;
+    std::size_t count = 0;
+    const int code = SSL_write_ex(tls_, out_.data() + written_, out_.size() - written_, &count);
+    if (code != 1 && must_wait(code)) return;
+    written_ += count;
+    said_ = Clock::now();
+  }
+}
+
+// Reads until the frame's header or body, whichever is being read, has `wanted` bytes. Memory grows
+// with what has come, not with what is announced.
+bool Connection::read_into(std::size_t wanted) {
+  auto& part = header_ ? body_ : head_;
+  std::array<std::byte, kPiece> piece;
+  while (part.size() < wanted) {
+    ERR_clear_error();
+    errno = 0;
+    std::size_t count = 0;
+    const int code =
+        SSL_read_ex(tls_, piece.data(), std::min(piece.size(), wanted - part.size()), &count);
+    // A part of a record is a sign of life, too.
+    if (const auto raw = BIO_number_read(SSL_get_rbio(tls_)); std::exchange(raw_, raw) != raw)
+      heard_ = Clock::now();
+    if (code != 1 && must_wait(code)) return false;
+    part.insert(part.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  return true;
+}
+
+std::optional<LinkFrame> Connection::receive(LinkSide from, bool greeted, std::size_t max_message,
+                                             const std::string& peer) {
+  if (!header_) {
+    if (!read_into(kLinkHeader)) return std::nullopt;
+    header_ = decode_link_header(head_, from, greeted, max_message, peer);
+  }
+  if (!read_into(header_->length)) return std::nullopt;
+  LinkFrame frame{header_->kind, std::move(body_)};
+  header_.reset();
+  head_.clear();
+  body_ = {};
+  return frame;
+}
+
+void Connection::say_no_more() { ::shutdown(socket_.get(), SHUT_WR); }
+
+bool Connection::drain() {
+  std::array<std::byte, kPiece> piece;
+  for (std::size_t total = 0; total < kMostDrained;) {
+    const auto count = ::recv(socket_.get(), piece.data(), piece.size(), 0);
+    if (count == 0) return true;
+    if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+    total += static_cast<std::size_t>(count);
+  }
+  return false;
+}
+
+}  // namespace porter

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <thread>
+
+#include "checks.hpp"
+#include "mailbox.hpp"
+#include "porter/comm/tls.hpp"
+#include "tls_door.hpp"
+#include "tls_links.hpp"
+
+namespace porter {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kShortPatience = 2s, kLongPatience = 10s;
+constexpr auto kLook = 50ms;         // deadlines are looked at that often
+constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
+constexpr std::size_t kLongestMessage = ~std::uint32_t{0} - kMessageHead;
+constexpr std::size_t kMostPlaces = 128, kFewestPlaces = 8;
+
+// How long a caller may take to show its certificate, and then to say hello.
+std::chrono::milliseconds patience_of(const NetworkOptions& options) {
+  return std::clamp(options.keepalive, kShortPatience, kLongPatience);
+}
+
+// Strangers get a quarter of the descriptors at most; files and links need theirs.
+std::size_t places_at_the_door() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 8), kFewestPlaces, kMostPlaces);
+}
+
+std::vector<std::string> names_of(const std::vector<Peer>& peers) {
+  std::vector<std::string> names;
+  for (const auto& peer : peers) names.push_back(peer.name);
+  return names;
+}
+
+/// Lets other threads wake one that polls.
+class Bell {
+ public:
+  Bell() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    require(event_.get() >= 0, ErrorKind::network, "cannot make an eventfd");
+  }
+  int fd() const { return event_.get(); }
+  void ring() {
+    if (rung_.exchange(true)) return;
+    [[maybe_unused]] const auto written = ::eventfd_write(event_.get(), 1);
+  }
+  void hush() {
+    eventfd_t count = 0;
+    [[maybe_unused]] const auto read = ::eventfd_read(event_.get(), &count);
+    rung_ = false;
+  }
+
+ private:
+  const Descriptor event_;
+  std::atomic<bool> rung_{false};
+};
+
+/// All connections of a process live in one thread.
+class TlsTransport final : public NetworkTransport {
+ public:
+  TlsTransport(const Hosting& hosting, NetworkOptions options)
+      : options_(std::move(options)),
+        hosting_(hosting),
+        neighbours_(hosting_.neighbours(options_.process)),
+        tls_(options_.identity),
+        mailbox_(hosting_, options_.process, names_of(options_.peers),
+                 {.start_wait = options_.start_wait,
+                  .peer_wait = options_.peer_wait,
+                  .round_wait = options_.round_wait,
+                  .resume_after = options_.resume_after,
+                  .may_restart = options_.may_restart,
+                  .links = options_.links,
+                  .trace = options_.trace,
+                  .wake = [this] { bell_.ring(); },
+                  .report = options_.report}),
+        door_(tls_, {.listen = options_.listen,
+                     .patience = patience_of(options_),
+                     .places = places_at_the_door(),
+                     .refusal = [this](const auto& names) { return refusal_of_name(names); },
+                     .report = options_.report}),
+        hub_{.options = options_,
+             .tls = tls_,
+             .mailbox = mailbox_,
+             .patience = patience_of(options_),
+             .ping_period = std::min(options_.keepalive / 2, options_.round_wait / 4),
+             .silence = 2 * options_.keepalive,
+             .found_host = [this](const std::string& host) { door_.expect(host); }} {
+    for (const auto neighbour : neighbours_) outgoing_.emplace_back(hub_, neighbour);
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~TlsTransport() override {
+    if (!finished_ && !abandoned_) {
+      TlsTransport::abort(kEndedEarly);
+      mailbox_.wait_for_news_to_spread(kLastWords);
+    }
+    over_ = true;
+    bell_.ring();
+    thread_.join();
+  }
+
+  std::uint32_t meet() override { return mailbox_.meet(); }
+  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+    require_postable(hosting_, options_.process, sender, bytes.size(), options_.max_message);
+    mailbox_.post(round, sender, bytes);
+  }
+  std::span<const Received> collect(std::uint32_t round) override {
+    return mailbox_.collect(round);
+  }
+  void settle(std::uint32_t round) override { mailbox_.settle(round); }
+  void abandon() override { abandoned_ = true; }
+  void finish() override {
+    const auto away = mailbox_.finish();
+    (away.empty() ? finished_ : abandoned_) = true;
+    require(away.empty(), ErrorKind::network,
+            "these have not said that they have finished: ", away);
+  }
+  void abort(const std::string& reason) noexcept override {
+    mailbox_.give_up(ErrorKind::network, options_.identity.name + " gave up: " + reason,
+                     options_.process, reason);
+  }
+
+ private:
+  /// At most two connections of a neighbour: the one that is used, and a newer one that has not
+  /// said hello yet.
+  struct Incoming {
+    std::unique_ptr<IncomingLink> current, next;
+  };
+
+  std::optional<std::uint32_t> neighbour_of(const std::vector<std::string>& names) const {
+    const auto at = std::ranges::find_if(
+        neighbours_, [&](auto p) { return names == std::vector{options_.peers[p].name}; });
+    return at == neighbours_.end() ? std::nullopt : std::optional(*at);
+  }
+  std::string refusal_of_name(const std::vector<std::string>& names) const {
+    return neighbour_of(names) ? "" : "no neighbour of " + options_.identity.name;
+  }
+
+  void run() {
+    // Writing to a connection that has ended is an error of that connection.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    while (!over_) {
+      wait();
+      for (auto& guest : door_.work()) receive(std::move(guest));
+      for (auto& [neighbour, links] : incoming_) work(neighbour, links);
+      for (auto& link : outgoing_) link.work();
+    }
+    door_.tell(true);
+  }
+
+  void wait() {
+    polls_.clear();
+    watched_.clear();
+    bool busy = false;
+    polls_.push_back({bell_.fd(), POLLIN, 0});
+    const auto watch = [&](Connection& connection, short events) {
+      polls_.push_back({connection.fd(), events, 0});
+      watched_.push_back(&connection);
+    };
+    for (auto& [neighbour, links] : incoming_)
+      for (auto* link : {links.current.get(), links.next.get()})
+        if (link) {
+          watch(link->connection(), link->events());
+          busy |= link->has_more() || link->connection().ready != 0;
+        }
+    for (auto& link : outgoing_)
+      if (auto* connection = link.connection()) {
+        watch(*connection, connection->events());
+        busy |= link.has_more() || connection->ready != 0;
+      }
+    const auto first_of_door = polls_.size();
+    door_.watch(polls_);
+    if (::poll(polls_.data(), polls_.size(), busy ? 0 : static_cast<int>(kLook.count())) < 0)
+      for (auto& poll : polls_) poll.revents = 0;
+    if (polls_[0].revents != 0) bell_.hush();
+    for (std::size_t i = 0; i < watched_.size(); ++i)
+      watched_[i]->ready = static_cast<short>(watched_[i]->ready | polls_[1 + i].revents);
+    door_.look(polls_, first_of_door);
+  }
+
+  void receive(Door::Guest guest) {
+    const auto neighbour = neighbour_of(guest.names);
+    if (!neighbour) return;
+    auto link = std::make_unique<IncomingLink>(hub_, *neighbour, std::move(guest.connection),
+                                               guest.address);
+    incoming_[*neighbour].next = std::move(link);
+  }
+
+  void work(std::uint32_t neighbour, Incoming& links) {
+    const auto& name = options_.peers[neighbour].name;
+    std::string why;
+    if (auto& next = links.next) {
+      why = end_of(*next);
+      if (next->greeted()) {
+        door_.report(next->description() + " is connected");
+        links.current = std::move(next);
+      } else if (!next->refusal().empty()) {
+        door_.turn_away(next->take_connection(), next->address(), name, next->refusal());
+        next.reset();
+      } else if (!why.empty()) {
+        door_.report(concat(next->description(), " is refused: ", why));
+        next.reset();
+        why.clear();
+      }
+    }
+    if (links.current && why.empty()) why = end_of(*links.current);
+    if (why.empty()) return;
+    links.current.reset();
+    mailbox_.lost(neighbour);
+    door_.report(concat("the connection from ", name, " ended: ", why));
+  }
+
+  // Lets the link work; why that was the end of it, if it was.
+  static std::string end_of(IncomingLink& link) {
+    try {
+      link.work();
+      return {};
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+
+  const NetworkOptions options_;
+  const Hosting hosting_;
+  const std::vector<std::uint32_t> neighbours_;
+  Bell bell_;
+  const TlsContext tls_;
+  Mailbox mailbox_;
+  Door door_;
+  LinkHub hub_;
+  std::map<std::uint32_t, Incoming> incoming_;
+  std::deque<OutgoingLink> outgoing_;
+  std::vector<pollfd> polls_;
+  std::vector<Connection*> watched_;
+  bool finished_ = false, abandoned_ = false;
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkTransport> make_network_transport(const Hosting& hosting,
+                                                         NetworkOptions options) {
+  require(options.peers.size() == hosting.processes() && options.process < hosting.processes(),
+          ErrorKind::usage, "process ", options.process, " with ", options.peers.size(),
+          " peers, but the agents are hosted by ", hosting.processes(), " processes");
+  require(options.peers[options.process].name == options.identity.name, ErrorKind::usage,
+          "this process is ", options.peers[options.process].name, ", but its certificate says ",
+          options.identity.name);
+  require(options.max_message <= kLongestMessage, ErrorKind::usage,
+          "messages have less than 4 GiB; ", options.max_message, " bytes are asked for");
+  require(encode_hello(hello_of(options)).size() <= kLongestHello, ErrorKind::usage,
+          "what neighbours must agree on has more than ", kLongestHello, " bytes");
+  return std::make_unique<TlsTransport>(hosting, std::move(options));
+}
+
+}  // namespace porter

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls_wire.hpp"
+
+#include <set>
+
+#include "porter/comm/frame.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+
+namespace porter {
+namespace {
+
+void append(Payload& bytes, std::string_view text) {
+  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+}
+
+void put_text(Payload& bytes, const std::string& text) {
+  put(bytes, static_cast<std::uint32_t>(text.size()));
+  append(bytes, text);
+}
+
+std::string to_string(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string get_text(ByteReader& in) { return to_string(in.take(in.get<std::uint32_t>())); }
+
+// Reads a whole body; what goes wrong names the peer.
+template <class Read>
+auto decode(std::span<const std::byte> body, const char* what, const std::string& peer,
+            const Read& read) {
+  try {
+    ByteReader in(body);
+    auto value = read(in);
+    require(in.left() == 0, ErrorKind::protocol, in.left(), " bytes too many");
+    return value;
+  } catch (const Error& error) {
+    fail(ErrorKind::protocol, peer, " sent a malformed ", what, ": ", error.what());
+  }
+}
+
+// The longest body that a side may send; nothing: it must not say this at all.
+std::optional<std::size_t> longest(LinkKind kind, LinkSide from, bool greeted,
+                                   std::size_t max_message) {
+  const bool opener = from == LinkSide::opener;
+  const auto only = [](bool may, std::size_t length) {
+    return may ? std::optional(length) : std::nullopt;
+  };
+  switch (kind) {
+    case LinkKind::hello:
+      return only(opener && !greeted, kLongestHello);
+    case LinkKind::welcome:
+      return only(!opener && !greeted, 8);
+    case LinkKind::refusal:
+      return only(!opener && !greeted, kMostSaid);
+    case LinkKind::message:
+      return only(opener && greeted, kMessageHead + max_message);
+    case LinkKind::settled:
+      return only(!opener && greeted, 4);
+    case LinkKind::gave_up:
+      return only(greeted, 4 + kMostSaid);
+    case LinkKind::heard_over:
+      return only(greeted, 0);
+    case LinkKind::finished:
+      return only(opener && greeted, 0);
+    case LinkKind::heard_finish:
+      return only(!opener && greeted, 0);
+    case LinkKind::ping:
+      return only(greeted, 1);
+  }
+  return std::nullopt;
+}
+
+// The keys whose values differ or that only one side has.
+std::set<std::string> differing_keys(const std::map<std::string, std::string>& ours,
+                                     const std::map<std::string, std::string>& theirs) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : ours) {
+    const auto found = theirs.find(key);
+    if (found == theirs.end() || found->second != value) keys.insert(key);
+  }
+  for (const auto& [key, value] : theirs)
+    if (!ours.contains(key)) keys.insert(key);
+  return keys;
+}
+
+std::string listing(const std::set<std::string>& keys) {
+  std::string text;
+  for (const auto& key : keys) text += (text.empty() ? "" : ", ") + key;
+  return text;
+}
+
+}  // namespace
+
+LinkHeader decode_link_header(std::span<const std::byte> bytes, LinkSide from, bool greeted,
+                              std::size_t max_message, const std::string& peer) {
+  ByteReader in(bytes.first(kLinkHeader));
+  const LinkHeader header{LinkKind{in.get<std::uint8_t>()}, in.get<std::uint32_t>()};
+  const auto most = longest(header.kind, from, greeted, max_message);
+  require(most.has_value(), ErrorKind::protocol, peer, " sent something of kind ", int(header.kind),
+          greeted ? ", which is not expected" : " in place of its greeting");
+  require(header.length <= *most, ErrorKind::protocol, peer, " announces ", header.length,
+          " bytes; the limit is ", *most);
+  return header;
+}
+
+void put_header(Payload& bytes, LinkKind kind, std::size_t length) {
+  put(bytes, static_cast<std::uint8_t>(kind));
+  put(bytes, static_cast<std::uint32_t>(length));
+}
+
+Payload encode_hello(const Hello& hello) {
+  Payload bytes;
+  put(bytes, hello.protocol);
+  put(bytes, hello.process);
+  for (const auto& [key, value] : hello.facts) {
+    put_text(bytes, key);
+    put_text(bytes, value);
+  }
+  return bytes;
+}
+
+Hello decode_hello(std::span<const std::byte> body, const std::string& peer) {
+  return decode(body, "hello", peer, [](ByteReader& in) {
+    Hello hello{in.get<std::uint32_t>(), in.get<std::uint32_t>(), {}};
+    while (in.left() > 0) {
+      auto key = get_text(in);
+      auto value = get_text(in);
+      require(hello.facts.try_emplace(std::move(key), std::move(value)).second, ErrorKind::protocol,
+              "a key comes twice");
+    }
+    return hello;
+  });
+}
+
+Payload encode_welcome(const Welcome& welcome) {
+  Payload bytes;
+  put(bytes, welcome.wanted_from);
+  put(bytes, welcome.settled);
+  return bytes;
+}
+
+Welcome decode_welcome(std::span<const std::byte> body, const std::string& peer) {
+  return decode(body, "welcome", peer, [](ByteReader& in) {
+    return Welcome{in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+  });
+}
+
+Payload encode_gave_up(const GaveUp& news) {
+  Payload bytes;
+  put(bytes, news.origin);
+  append(bytes, std::string_view(news.reason).substr(0, kMostSaid));
+  return bytes;
+}
+
+GaveUp decode_gave_up(std::span<const std::byte> body, std::size_t processes,
+                      const std::string& peer) {
+  return decode(body, "reason for giving up", peer, [&](ByteReader& in) {
+    GaveUp news{in.get<std::uint32_t>(), {}};
+    require(news.origin < processes, ErrorKind::protocol, "process ", news.origin, " of ",
+            processes);
+    news.reason = cited(in.take(in.left()));
+    return news;
+  });
+}
+
+MessageHead decode_message_head(std::span<const std::byte> body, const std::string& peer) {
+  const auto head = body.first(std::min(body.size(), kMessageHead));
+  return decode(head, "message", peer, [](ByteReader& in) {
+    return MessageHead{in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+  });
+}
+
+std::uint32_t decode_settled(std::span<const std::byte> body, const std::string& peer) {
+  return decode(body, "acknowledgement", peer,
+                [](ByteReader& in) { return in.get<std::uint32_t>(); });
+}
+
+bool decode_ping(std::span<const std::byte> body, const std::string& peer) {
+  return decode(body, "ping", peer, [](ByteReader& in) { return in.get<std::uint8_t>() != 0; });
+}
+
+Hello hello_of(const NetworkOptions& options) {
+  return {kProtocolVersion, options.process, options.facts};
+}
+
+std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbour,
+                                      const NetworkOptions& options) {
+  if (hello.process != neighbour)
+    return hello.process < options.peers.size()
+               ? "the certificate is not that of " + options.peers[hello.process].name
+               : concat("there is no process ", hello.process);
+  if (hello.protocol != kProtocolVersion)
+    return concat("protocol version ", kProtocolVersion, " expected, ", hello.protocol, " found");
+  const auto keys = differing_keys(options.facts, hello.facts);
+  if (!keys.empty()) return cited("another run; these differ: " + listing(keys));
+  return std::nullopt;
+}
+
+std::string cited(const std::string& said) { return without_controls(said.substr(0, kMostSaid)); }
+std::string cited(std::span<const std::byte> said) { return cited(to_string(said)); }
+
+}  // namespace porter
