@@ -15,23 +15,40 @@ namespace porter {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kPlainMethod =
+    "bound without a transform: too many steps or too little noise for one";
 constexpr std::array kBothWays = {Direction::forward, Direction::reverse};
 
 using Kind = Mechanism::Kind;
 using Mechanisms = std::vector<Mechanism>;
 
-double from_below(const Refined& refined) {
-  return std::max(0.0, refined.value - refined.uncertainty);
+// The larger of both directions of the explicit pairs, on a grid.
+double epsilon_below(std::span<const Mechanism> mechanisms, const GridSpec& grid, double delta) {
+  double largest = 0;
+  for (const auto direction : kBothWays) {
+    std::vector<LossPhase> phases;
+    for (const auto& mechanism : mechanisms) {
+      auto loss = mechanism.inner_step_loss(direction, grid);
+      if (!loss || loss->nodes.empty()) return 0;
+      phases.push_back({std::move(*loss), mechanism.steps});
+    }
+    largest = std::max(largest, composed_epsilon_below(phases, delta));
+    if (!any_of_kind(mechanisms, Kind::poisson_add_remove) &&
+        !any_of_kind(mechanisms, Kind::fixed_replace))
+      break;  // their own mirror image
+  }
+  return largest;
 }
 
 // The data sets behind a sampler's lower bound: x = +tau u, x' = -tau u, and all other records
 // -tau u (fixed size) or 0 (Poisson). Full batches leak the same with either; the two do not mix,
 // so the steps of the other sampler are left out, which can only lose.
-double attack_epsilon(Mechanisms mechanisms, Kind left_out, double delta) {
+double attack_epsilon(Mechanisms mechanisms, Kind left_out, int refinement, double delta) {
   std::erase_if(mechanisms, [&](const Mechanism& m) { return m.kind == left_out; });
   if (mechanisms.empty()) return 0;
-  if (all_gaussian(mechanisms)) return gaussian_epsilon(delta, total_mu(mechanisms));
-  return from_below(refined(mechanisms, kBothWays, tail_for(mechanisms, delta), epsilon_at(delta)));
+  if (all_gaussian(mechanisms)) return gaussian_epsilon(delta, total_mu(mechanisms)).below;
+  const auto grid = grid_for(mechanisms, tail_for(mechanisms, delta), refinement);
+  return epsilon_below(mechanisms, grid, delta);
 }
 
 std::string method_of(std::span<const Mechanism> mechanisms) {
@@ -41,29 +58,26 @@ std::string method_of(std::span<const Mechanism> mechanisms) {
   return method;
 }
 
-double single_step_delta(const Mechanism& mechanism, double epsilon) {
-  const auto pair = mechanism.pair();
-  return std::max(pair.delta(epsilon), pair.reverse_delta(epsilon));
-}
-
-// The unamplified step bounds the search.
-double single_step_epsilon(const Mechanism& mechanism, double delta) {
-  const double mu = (mechanism.kind == Kind::poisson_replace ? 2 : 1) * mechanism.mu;
-  return smallest_with(0, gaussian_epsilon(delta, mu),
-                       [&](double e) { return single_step_delta(mechanism, e) <= delta; });
+// The opposite direction is never worse.
+Bounds single_step_delta(const Mechanism& mechanism, double epsilon) {
+  return mechanism.pair().delta(epsilon);
 }
 
 }  // namespace
 
+// The step without amplification bounds the search.
+Bounds single_step_epsilon(const Mechanism& mechanism, double delta) {
+  const double most = gaussian_epsilon(delta, unamplified_mu(std::span(&mechanism, 1))).above;
+  if (!std::isfinite(most)) return {0, most};
+  return epsilon_between(most, delta, [&](double e) { return single_step_delta(mechanism, e); });
+}
+
 EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
                                double delta) {
-  double lower = from_below(upper);
-  if (any_of_kind(mechanisms, Kind::fixed_replace)) {
-    const Mechanisms all(mechanisms.begin(), mechanisms.end());
-    lower = attack_epsilon(all, Kind::poisson_replace, delta);
-    if (any_of_kind(mechanisms, Kind::poisson_replace))
-      lower = std::max(lower, attack_epsilon(all, Kind::fixed_replace, delta));
-  }
+  const Mechanisms all(mechanisms.begin(), mechanisms.end());
+  double lower = attack_epsilon(all, Kind::poisson_replace, upper.refinement, delta);
+  if (any_of_kind(mechanisms, Kind::poisson_replace))
+    lower = std::max(lower, attack_epsilon(all, Kind::fixed_replace, upper.refinement, delta));
   return {std::min(lower, upper.value), upper.value, method_of(mechanisms)};
 }
 
@@ -78,18 +92,19 @@ double noise_multiplier(double sigma, std::size_t batch, double clip) {
 EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
   check_delta(delta);
   const auto mechanisms = checked_mechanisms(events);
-  const auto exactly = [](double value, const char* method) {
-    return EpsilonInterval{value, value, method};
+  const auto exactly = [](Bounds bounds, const char* method) {
+    return EpsilonInterval{bounds.below, bounds.above, method};
   };
-  if (mechanisms.empty()) return exactly(0, "no steps");
-  if (without_noise(mechanisms)) return exactly(kInfinity, "no noise");
+  if (mechanisms.empty()) return exactly({0, 0}, "no steps");
+  if (without_noise(mechanisms)) return exactly({kInfinity, kInfinity}, "no noise");
   if (all_gaussian(mechanisms))
     return exactly(gaussian_epsilon(delta, total_mu(mechanisms)), "analytic Gaussian mechanism");
   if (total_steps(mechanisms) == 1)
     return exactly(single_step_epsilon(mechanisms.front(), delta), "analytic single step");
   const auto upper = refined(mechanisms, certified_directions(mechanisms),
                              tail_for(mechanisms, delta), epsilon_at(delta));
-  return interval_below(upper, mechanisms, delta);
+  if (!upper) return exactly({0, plain_epsilon(mechanisms, delta)}, kPlainMethod);
+  return interval_below(*upper, mechanisms, delta);
 }
 
 EpsilonInterval epsilon(const PrivacyEvent& event, double delta) {
@@ -102,15 +117,17 @@ double delta(std::span<const PrivacyEvent> events, double epsilon) {
   const auto mechanisms = checked_mechanisms(events);
   if (mechanisms.empty()) return 0;
   if (without_noise(mechanisms)) return 1;
-  if (all_gaussian(mechanisms)) return gaussian_delta(epsilon, total_mu(mechanisms));
-  if (total_steps(mechanisms) == 1) return single_step_delta(mechanisms.front(), epsilon);
+  if (all_gaussian(mechanisms))
+    return gaussian_delta_bounds(epsilon, epsilon, total_mu(mechanisms)).above;
+  if (total_steps(mechanisms) == 1) return single_step_delta(mechanisms.front(), epsilon).above;
   constexpr double kSmallestDelta = 1e-20;  // smaller ones are not resolved
   const auto delta_at_epsilon = [epsilon](std::span<const LossPhase> phases) {
     return composed_delta(phases, epsilon);
   };
-  return refined(mechanisms, certified_directions(mechanisms), tail_for(mechanisms, kSmallestDelta),
-                 delta_at_epsilon)
-      .value;
+  const auto found = refined(mechanisms, certified_directions(mechanisms),
+                             tail_for(mechanisms, kSmallestDelta), delta_at_epsilon);
+  const double plain = gaussian_delta_bounds(epsilon, epsilon, unamplified_mu(mechanisms)).above;
+  return found ? std::min(found->value, plain) : plain;
 }
 
 }  // namespace porter

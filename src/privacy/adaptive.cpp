@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "porter/core/error.hpp"
-
 namespace porter {
 namespace {
 
@@ -51,46 +49,47 @@ std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
   double largest = 0;
   for (const auto direction : directions) {
     std::vector<LossPhase> phases;
-    for (const auto& mechanism : mechanisms)
-      phases.push_back({mechanism.step_loss(direction, grid), mechanism.steps});
+    for (const auto& mechanism : mechanisms) {
+      auto loss = mechanism.step_loss(direction, grid);
+      if (!loss) return std::nullopt;
+      phases.push_back({std::move(*loss), mechanism.steps});
+    }
     const auto value = quantity(phases);
-    if (!value) return std::nullopt;
+    if (!value || !(*value >= 0)) return std::nullopt;  // what is no number is no answer
     largest = std::max(largest, *value);
   }
   return largest;
 }
 
-Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction> directions,
-                double tail, const Quantity& quantity) {
+std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
+                               std::span<const Direction> directions, double tail,
+                               const Quantity& quantity, int first) {
   const auto at = [&](int refinement) {
     return on_grid(mechanisms, directions, grid_for(mechanisms, tail, refinement), quantity);
   };
-  int refinement = 0;
+  int refinement = first;
   auto value = at(refinement);
   while (!value && refinement > kCoarsest) value = at(--refinement);
-  require(value.has_value(), ErrorKind::numeric,
-          "the privacy loss needs too many grid points: too many steps for this noise");
-  // While h is above the scale s, cells add about s h to each step's variance and the error falls
-  // like sqrt(h): 2.4 times the last change may be left. Below, it falls like h^2.
-  constexpr double kUnsettled = 3;
-  std::optional<double> uncertainty;
+  if (!value) return std::nullopt;
   while (refinement < kFinest) {
     const auto finer = at(refinement + 1);
-    if (!finer) break;
-    const double change = std::abs(*value - *finer);
-    uncertainty = kUnsettled * change;
-    if (*finer > *value) break;  // its own rounding costs more than it gains
+    // Too fine, or its own rounding costs more than it gains.
+    if (!finer || *finer > *value) break;
+    const double change = *value - *finer;
     ++refinement;
     value = finer;
-    if (change > kEnough * *value) continue;
-    uncertainty = change;
-    break;
+    if (change <= kEnough * *value) break;
   }
-  if (!uncertainty) {
-    const auto coarser = at(refinement - 1);
-    uncertainty = coarser ? kUnsettled * (*coarser - *value) : *value;
-  }
-  return {*value, std::abs(*uncertainty), refinement};
+  return Refined{*value, refinement};
+}
+
+double plain_epsilon(std::span<const Mechanism> mechanisms, double delta) {
+  const double unamplified = gaussian_epsilon(delta, unamplified_mu(mechanisms)).above;
+  const auto chernoff =
+      on_grid(mechanisms, certified_directions(mechanisms),
+              grid_for(mechanisms, tail_for(mechanisms, delta), 0),
+              [&](std::span<const LossPhase> phases) { return chernoff_epsilon(phases, delta); });
+  return chernoff ? std::min(*chernoff, unamplified) : unamplified;
 }
 
 }  // namespace porter

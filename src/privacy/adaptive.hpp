@@ -35,13 +35,22 @@ std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
 /// as far as grids go.
 struct Refined {
   double value = 0;
-  double uncertainty = 0;  ///< at most this far above the limit, as far as grids tell
-  int refinement = 0;      ///< of the grid that gave it
+  int refinement = 0;  ///< of the grid that gave it
 };
-Refined refined(std::span<const Mechanism> mechanisms, std::span<const Direction> directions,
-                double tail, const Quantity& quantity);
+/// Nothing where no grid of bounded size serves. `first` <= 0 is the refinement to begin with:
+/// where the grids above it are known to be too fine.
+std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
+                               std::span<const Direction> directions, double tail,
+                               const Quantity& quantity, int first = 0);
 
-/// With the lower bound to a certified epsilon of these mechanisms.
+/// An upper bound on epsilon that needs no transform: Chernoff's, or that without amplification.
+double plain_epsilon(std::span<const Mechanism> mechanisms, double delta);
+
+/// Analytic.
+Bounds single_step_epsilon(const Mechanism& mechanism, double delta);
+
+/// With the lower bound to a certified epsilon of these mechanisms: what explicit data sets give
+/// away.
 EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
                                double delta);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "adaptive.hpp"
@@ -17,19 +18,27 @@ Mechanism mechanism_with(PrivacyEvent event, double z) {
   return checked_mechanisms(std::span(&event, 1)).front();
 }
 
-double certified(const PrivacyEvent& event, double z, double delta) {
+// `first` is where to begin, and where the next value should: with rare large losses the finest
+// grids that serve are much coarser than the first.
+double certified(const PrivacyEvent& event, double z, double delta, int& first) {
   const auto mechanism = mechanism_with(event, z);
   const auto one = std::span(&mechanism, 1);
-  return refined(one, certified_directions(one), tail_for(one, delta), epsilon_at(delta)).value;
+  if (event.steps == 1) return single_step_epsilon(mechanism, delta).above;
+  const auto found =
+      refined(one, certified_directions(one), tail_for(one, delta), epsilon_at(delta), first);
+  if (!found) return plain_epsilon(one, delta);
+  first = std::min(0, found->refinement);
+  return found->value;
 }
 
 // On one coarse grid: certified as well, but looser.
-double coarse(const PrivacyEvent& event, double z, double delta) {
+double coarse(const PrivacyEvent& event, double z, double delta, int& first) {
   const auto mechanism = mechanism_with(event, z);
   const auto one = std::span(&mechanism, 1);
+  if (event.steps == 1 || first < 0) return certified(event, z, delta, first);
   const auto value = on_grid(one, certified_directions(one), grid_for(one, tail_for(one, delta), 0),
                              epsilon_at(delta));
-  return value ? *value : certified(event, z, delta);
+  return value ? *value : certified(event, z, delta, first);
 }
 
 // The largest mu with gaussian_epsilon(mu) <= target.
@@ -37,6 +46,17 @@ double gaussian_mu(double target, double delta) {
   double most = 1;
   while (gaussian_delta(target, most) <= delta) most *= 2;
   return smallest_with(0, most, [&](double mu) { return gaussian_delta(target, mu) > delta; });
+}
+
+// z, or as little more as the margin for rounding asks for.
+double enough_for(const PrivacyEvent& event, double z, double target, double delta) {
+  const auto kept = [&](double noise) {
+    const auto mechanism = mechanism_with(event, noise);
+    return gaussian_epsilon(delta, total_mu(std::span(&mechanism, 1))).above <= target;
+  };
+  double extra = 0;
+  while (!kept(z * (1 + extra)) && extra < 1) extra = std::max(1e-12, 2 * extra);
+  return z * (1 + extra);
 }
 
 // The end of a search: `enough` is so, `too_small` is not.
@@ -111,16 +131,17 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
   // The last bits: a quotient rounded down would miss the target.
   const double mu = gaussian_mu(target, delta);
   const double z = total_mu(std::span(&mechanism, 1)) / mu * (1 + 1e-12);
-  if (mechanism.kind == Mechanism::Kind::gaussian) return z;
+  if (mechanism.kind == Mechanism::Kind::gaussian) return enough_for(event, z, target, delta);
 
   constexpr double kPrecision = 5e-5;
-  Crossing coarsely([&](double noise) { return coarse(event, noise, delta); }, target);
+  int grid = 0;
+  Crossing coarsely([&](double noise) { return coarse(event, noise, delta, grid); }, target);
   const double first = limit_guess(event, z, mu);
   coarsely.expect_slope(slope_at(event, first));
   coarsely.reached(first);
   // Up: at rates near 1 the grid may cost more than q gains.
   const double near = end_of({z, 1.01, 2, 20 * kPrecision}, coarsely);
-  Crossing finely([&](double noise) { return certified(event, noise, delta); }, target);
+  Crossing finely([&](double noise) { return certified(event, noise, delta, grid); }, target);
   finely.expect_slope(coarsely.slope());
   finely.reached(near);
   return end_of({near, 1 + kPrecision, 1 + 20 * kPrecision, kPrecision}, finely);

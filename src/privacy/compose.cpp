@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "minimise.hpp"
@@ -12,6 +13,7 @@ namespace porter {
 namespace {
 
 constexpr double kHuge = 1e300;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Of delta, for errors that are counted in it.
 constexpr double kNegligible = 1e-4, kSmall = 1e-3;
@@ -42,8 +44,10 @@ Bound chernoff(std::span<const LossPhase> phases, double delta) {
     return (log_bound + log_moment_error(phases, t) - std::log(delta)) / t;
   };
   const double tilt = best_tilt(phases, at);
-  const double epsilon = at(tilt, log_moment(phases, tilt) + log_largest_weight(tilt));
-  return {tilt, std::max(0.0, epsilon + loss_error(phases))};
+  const double epsilon =
+      at(tilt, log_moment(phases, tilt) + log_largest_weight(tilt)) + loss_error(phases);
+  if (std::isnan(epsilon)) return {tilt, kInfinity};
+  return {tilt, std::max(0.0, epsilon)};
 }
 
 // Where rare large losses decide, the best tilt of the bound may look past the answer or need a
@@ -94,7 +98,7 @@ std::optional<Found> find_epsilon(const TiltedSum& sum, double delta) {
   for (auto j = top;; --j) {
     const double e = sum.step * static_cast<double>(sum.first + j);
     const double here = bound_over_allowed(d, e);
-    if (here > 1) {
+    if (!(here <= 1)) {
       if (j == top) return std::nullopt;  // the window ends too low
       const double part = (here - 1) / (here - above);
       const double above_e = std::log1p(part * std::expm1(sum.step));
@@ -107,6 +111,32 @@ std::optional<Found> find_epsilon(const TiltedSum& sum, double delta) {
     d = decay * (d + outer * b);
     b = sum.masses[static_cast<std::size_t>(j - 1)] + inner * b;
   }
+}
+
+// The same from below: the error is taken off, and what lies at infinity is left out. `lowest` when
+// there is no better one; nothing when the window begins too high.
+std::optional<double> find_epsilon_below(const TiltedSum& sum, double delta, double lowest) {
+  const double decay = std::exp(-sum.tilt * sum.step);
+  const double inner = std::exp(-(sum.tilt + 1) * sum.step), outer = -std::expm1(-sum.step);
+  const double log_kept = std::log1p(-sum.slack) + sum.log_scale - std::log(delta);
+  const auto bound_over_delta = [&](double d, double e) {
+    return (d - sum.error) * std::exp(std::min(700.0, log_kept - sum.tilt * e));
+  };
+  double d = 0, b = sum.masses.back(), above = 0;
+  for (auto j = static_cast<std::int64_t>(sum.masses.size()) - 1; j >= 0; --j) {
+    const double e = sum.step * static_cast<double>(sum.first + j);
+    if (e < lowest) return lowest;
+    const double here = bound_over_delta(d, e);
+    if (here > 1) {
+      const double part = std::clamp((here - 1) / (here - above), 0.0, 1.0);
+      return e + std::log1p(part * std::expm1(sum.step)) - 2 * sum.loss_error;
+    }
+    if (j == 0) break;
+    above = here;
+    d = decay * (d + outer * b);
+    b = sum.masses[static_cast<std::size_t>(j - 1)] + inner * b;
+  }
+  return std::nullopt;
 }
 
 // The bound at a grid point.
@@ -125,22 +155,46 @@ double delta_at(const TiltedSum& sum, std::int64_t k) {
 
 std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double delta) {
   if (total_variation(phases) <= delta) return 0.0;
-  const auto tilts = needs_no_tilt(phases, delta) ? std::vector{0.0} : useful_tilts(phases, delta);
+  auto tilts = needs_no_tilt(phases, delta) ? std::vector{0.0} : useful_tilts(phases, delta);
   std::optional<Found> best;
   bool too_fine = false;
-  for (const std::size_t most : {kMaxGridPoints / 4, kMaxGridPoints})
+  for (const std::size_t most : {kMaxGridPoints / 4, kMaxGridPoints}) {
+    std::vector<double> wide;  // what needs a larger window
     for (const double tilt : tilts) {
       const auto sum = tilted_sum(phases, tilt, most);
-      too_fine = too_fine || !sum;
+      if (!sum) wide.push_back(tilt);
       const auto found = sum ? find_epsilon(*sum, delta) : std::nullopt;
       if (!found) continue;
       if (found->error_share <= kNegligible) return found->epsilon;
       if (!best || found->epsilon < best->epsilon) best = found;
     }
+    too_fine = too_fine || !wide.empty();
+    tilts = std::move(wide);
+  }
   // On a coarser grid the window of a better tilt fits.
   if (too_fine && !(best && best->error_share <= kSmall)) return std::nullopt;
   const double bound = chernoff(phases, delta).epsilon;
   return best ? std::min(best->epsilon, bound) : bound;
+}
+
+double chernoff_epsilon(std::span<const LossPhase> phases, double delta) {
+  return chernoff(phases, delta).epsilon;
+}
+
+double composed_epsilon_below(std::span<const LossPhase> phases, double delta) {
+  const auto tilts = needs_no_tilt(phases, delta) ? std::vector{0.0} : useful_tilts(phases, delta);
+  double offset = 0;
+  for (const auto& [loss, steps] : phases) offset += static_cast<double>(steps) * loss.offset;
+  double best = -offset;
+  for (const double tilt : tilts) {
+    const auto sum = tilted_sum(phases, tilt, kMaxGridPoints);
+    const auto found =
+        sum && sum->slack < 1 ? find_epsilon_below(*sum, delta, -offset) : std::nullopt;
+    // Smaller tilts are for answers that the best one looks past.
+    if (found && *found < best) break;
+    best = found.value_or(best);
+  }
+  return std::max(0.0, best + offset);
 }
 
 std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon) {
@@ -150,6 +204,7 @@ std::optional<double> composed_delta(std::span<const LossPhase> phases, double e
   if (!sum) return std::nullopt;
   epsilon -= sum->loss_error;
   const double below = std::floor(epsilon / sum->step);
+  if (!(std::abs(below) < 0x1p52)) return std::nullopt;
   const auto k = static_cast<std::int64_t>(below);
   const double part = std::expm1(epsilon - below * sum->step) / std::expm1(sum->step);
   return (1 - part) * delta_at(*sum, k) + part * delta_at(*sum, k + 1);

@@ -24,6 +24,12 @@ inline constexpr std::size_t kMaxGridPoints = std::size_t{1} << 20;
 /// for the discretised losses, all rounding included. Nothing when the grid is too fine.
 std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double delta);
 
+/// Chernoff's bound on the same: without a transform, some per cent larger. May be infinite.
+double chernoff_epsilon(std::span<const LossPhase> phases, double delta);
+
+/// A lower bound on it for losses discretised from inside (InnerGrid): 0 where there is no better.
+double composed_epsilon_below(std::span<const LossPhase> phases, double delta);
+
 /// An upper bound on delta(epsilon).
 std::optional<double> composed_delta(std::span<const LossPhase> phases, double epsilon);
 

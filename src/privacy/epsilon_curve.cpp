@@ -33,7 +33,7 @@ struct EpsilonCurve::State {
   Mechanism mechanism;
   double delta = 0;
   Refined end;                   // epsilon after all steps
-  std::vector<StepLoss> losses;  // one per direction; none when the answer is analytic
+  std::vector<StepLoss> losses;  // one per direction; none when the answer needs no grid
   std::mutex mutex;
   std::map<std::uint64_t, double> known;
 
@@ -53,7 +53,9 @@ void EpsilonCurve::State::discretise() {
   const auto mechanisms = std::span(&mechanism, 1);
   const auto directions = certified_directions(mechanisms);
   const double tail = tail_for(mechanisms, delta);
-  end = refined(mechanisms, directions, tail, epsilon_at(delta));
+  const auto found = refined(mechanisms, directions, tail, epsilon_at(delta));
+  if (!found) return;
+  end = *found;
   int refinement = end.refinement;
   const auto good_enough = [&](int coarser) {
     const auto value =
@@ -62,7 +64,7 @@ void EpsilonCurve::State::discretise() {
   };
   for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
   for (const auto direction : directions)
-    losses.push_back(mechanism.step_loss(direction, grid_for(mechanisms, tail, refinement)));
+    losses.push_back(*mechanism.step_loss(direction, grid_for(mechanisms, tail, refinement)));
 }
 
 double EpsilonCurve::State::composed(std::uint64_t steps) const {
@@ -70,7 +72,8 @@ double EpsilonCurve::State::composed(std::uint64_t steps) const {
   for (const auto& loss : losses) {
     const LossPhase phase{loss, steps};
     const auto value = composed_epsilon(std::span(&phase, 1), delta);
-    if (!value) return exact(steps);  // with next to no noise this grid may not fit few steps
+    if (!value || !(*value >= 0))
+      return exact(steps);  // with next to no noise this grid may not fit few steps
     largest = std::max(largest, *value);
   }
   return std::min(largest, end.value);

@@ -17,14 +17,14 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 // long double the curves are short by at most 4e-15 / mu; a test holds them to a third of this.
 constexpr double kCurveError = 1e-13, kCurveErrorTimesMu = 2e-14;
 
-// Beyond this loss exp() nears overflow; the whole cell is then rounded up to its right end.
-constexpr double kLargeLoss = 600;
-
 // The largest power of two up to k / cells, at least 1.
 std::int64_t cell_width(std::int64_t k, int cells) {
   const auto ratio = static_cast<std::uint64_t>(k) / static_cast<std::uint64_t>(cells);
   return static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(1, ratio)));
 }
+
+// Phi(-reach) <= tail / 2.
+double reach_of(double tail) { return std::sqrt(2 * std::log(1 / tail)); }
 
 double position(std::int64_t k, double step) { return static_cast<double>(k) * step; }
 
@@ -33,14 +33,26 @@ double position(std::int64_t k, double step) { return static_cast<double>(k) * s
 double StepLoss::loss_error() const {
   if (nodes.empty()) return 0;
   const auto farthest = std::max(std::abs(nodes.front().k), std::abs(nodes.back().k));
-  return 8 * (kEpsilon / 2) * position(farthest, step);
+  return position_error + 8 * (kEpsilon / 2) * (position(farthest, step) + std::abs(offset));
+}
+
+double LossGrid::least(const LossPair& pair, double tail) {
+  return -reach_of(tail) - (pair.kind == LossPair::Kind::replace ? pair.mu : 0);
+}
+
+LossGrid::Range LossGrid::range(const LossPair& pair, double tail) {
+  return {pair.loss(least(pair, tail)), pair.loss(pair.mu + reach_of(tail))};
+}
+
+bool LossGrid::fits(const LossPair& pair, const GridSpec& spec) {
+  const auto [lowest, highest] = range(pair, spec.tail);
+  constexpr double kMostSteps = 0x1p52;
+  return spec.tail > 0 && spec.step >= std::numeric_limits<double>::min() &&
+         -lowest <= kMostSteps * spec.step && highest <= kMostSteps * spec.step;
 }
 
 LossGrid::LossGrid(const LossPair& pair, const GridSpec& spec) : pair_(pair), step_(spec.step) {
-  // Phi(-reach) <= tail / 2.
-  const double reach = std::sqrt(2 * std::log(1 / spec.tail));
-  const double highest = pair.loss(pair.mu + reach);
-  const double lowest = pair.loss(-reach - (pair.kind == LossPair::Kind::replace ? pair.mu : 0));
+  const auto [lowest, highest] = range(pair, spec.tail);
   while (position(k_max_, step_) < highest) {
     const auto next = k_max_ + cell_width(k_max_, spec.cells_per_octave);
     add_cell(k_max_, next);
@@ -63,6 +75,7 @@ void LossGrid::add_cell(std::int64_t k0, std::int64_t k1) {
   const double e0 = position(k0, step_), e1 = position(k1, step_);
   const auto m = pair_.masses(pair_.inverse_loss(e0), pair_.inverse_loss(e1), e0);
   // left + right = P,  left exp(-e0) + right exp(-e1) = Q.
+  // Where exp() nears overflow the whole cell is rounded up to its right end.
   const double split = e0 > kLargeLoss ? m.p : m.excess / -std::expm1(e0 - e1);
   const double right = std::clamp(split, 0.0, m.p), left = m.p - right;
   cells_.push_back({k0, left, left * std::exp(-e0)});

@@ -17,11 +17,13 @@ struct StepLoss {
   double step = 0;          ///< h
   std::vector<Node> nodes;  ///< k ascending
   double infinite = 0;
+  double offset = 0;  ///< nodes lie at offset + k h; 0 but for lower bounds
 
   /// What rounding did to the hockey-stick curve of these masses: the truth is at most
   ///   delta(e) <= (1 + curve_error) (the curve at e - loss_error),   for every e.
   double curve_error = 0;
-  /// A few units of rounding of the largest loss: nodes lie at k h after rounding.
+  double position_error = 0;  ///< how far nodes are from where they should be
+  /// That, and a few units of rounding of the largest loss: nodes lie at k h after rounding.
   double loss_error() const;
 };
 
@@ -40,6 +42,16 @@ struct GridSpec {
 /// and is exact at the grid points.
 class LossGrid {
  public:
+  /// The losses between which all but spec.tail of either distribution lies.
+  struct Range {
+    double lowest, highest;
+  };
+  static Range range(const LossPair& pair, double tail);
+  static double least(const LossPair& pair, double tail);  ///< the x with the lowest of them
+  /// Whether a grid can hold the losses: they are finite numbers, and at most 2^52 steps away.
+  static bool fits(const LossPair& pair, const GridSpec& spec);
+
+  /// spec must fit.
   LossGrid(const LossPair& pair, const GridSpec& spec);
 
   StepLoss forward() const;  ///< P against Q

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "gaussian_mechanism.hpp"
+#include <numbers>
 
 namespace porter {
 namespace {
@@ -30,6 +29,93 @@ double inverse_log_mixture(double q, double e) {
 // asinh(exp(log_y)).
 double asinh_of_exp(double log_y) {
   return log_y > 20 ? log_y + std::log(2.0) : std::asinh(std::exp(log_y));
+}
+
+// Single steps are bounded in more precision than they are given in.
+using Real = long double;
+constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2;
+constexpr Real kLog2 = std::numbers::ln2_v<Real>;
+
+Bounds times(const Bounds& bounds, Real factor, Real factor_error) {
+  return {probability_bounds(factor * bounds.below, factor_error * bounds.below).below,
+          probability_bounds(factor * bounds.above, factor_error * bounds.above).above};
+}
+
+// factor delta_G(e; mu), e as good as `error`.
+Bounds scaled_gaussian(Real factor, Real e, Real error, double mu) {
+  const auto inner = gaussian_delta_bounds(std::max<Real>(0, e - error), e + error, mu);
+  return times(inner, factor, 4 * kUnit * factor);
+}
+
+// q delta_G(log(1 + (exp(e) - 1) / q); mu).
+Bounds remove_delta(Real e, Real q, double mu) {
+  if (e <= 1) {
+    const Real inside = std::log1p(std::expm1(e) / q);
+    return scaled_gaussian(q, inside, 16 * kUnit * inside, mu);
+  }
+  const Real inside = e + std::log1p(-(1 - q) * std::exp(-e)) - std::log(q);
+  return scaled_gaussian(q, inside, 16 * kUnit * (1 + inside), mu);
+}
+
+// g delta_G(log(a q / g); mu) with a = exp(e), g = 1 - a (1 - q); it grows with g. 0 where g is not
+// positive: no loss is below log(1 - q).
+Bounds add_delta(Real e, Real q, double mu, int sign) {
+  const Real taken = std::expm1(e) * (1 - q);
+  const Real g = q - taken + static_cast<Real>(sign) * 8 * kUnit * (q + taken);
+  if (g <= 0) return {0, 0};
+  const Real inside = std::max<Real>(0, e + std::log(q / g));
+  return scaled_gaussian(g, inside, 16 * kUnit * (1 + inside + std::abs(std::log(g))), mu);
+}
+
+// LossPair::inverse_loss for `replace` and e >= 0, moved to the side of `sign` by more than its
+// rounding.
+Real inverse_replace_loss(Real e, Real q, Real mu, int sign) {
+  if (e == 0) return 0;
+  const Real half = e / 2;
+  Real w = 0, error = half;
+  if (q < 1) {
+    const Real log_sinh =
+        half > 1 ? half + std::log1p(-std::exp(-e)) - kLog2 : std::log(std::sinh(half));
+    const Real odds = std::log1p(-q) - std::log(q), log_y = odds + mu * mu / 2 + log_sinh;
+    w = log_y > 30 ? log_y + kLog2 : std::asinh(std::exp(log_y));
+    const Real size = 1 + std::abs(std::log1p(-q)) - std::log(q) + mu * mu / 2 + std::abs(log_sinh);
+    error += std::min<Real>(1, w) * size + w;
+  }
+  const Real x = (half + w + static_cast<Real>(sign) * 32 * kUnit * error) / mu;
+  return std::max<Real>(0, x * (1 + static_cast<Real>(sign) * 4 * kUnit));
+}
+
+// P(X > x) - exp(e) Q(X > x) with exp(e) = dP/dQ at x, which is >= 0. With the parts' densities
+//   w1 = (1-q) phi(x),  w2 = q phi(x - mu),  w3 = q phi(x + mu),   exp(e) = (w1 + w2) / (w1 + w3),
+// the share r3 = w3 / (w1 + w3) = 1 - r1, and Mills ratios M in place of tails, this is a sum of
+// positive terms without exp(e), which overflows.
+Bounds replace_delta(Real e, Real q, Real mu, int sign) {
+  const Real x = inverse_replace_loss(e, q, mu, sign);
+  const auto phi = [](Real t) {
+    return std::exp(-t * t / 2) * std::numbers::inv_sqrtpi_v<Real> / std::numbers::sqrt2_v<Real>;
+  };
+  const Real logit = std::log1p(-q) - std::log(q) + mu * x + mu * mu / 2;
+  const Real r3 = 1 / (1 + std::exp(logit)), r1 = 1 / (1 + std::exp(-logit));
+  const Real w1 = (1 - q) * phi(x), w2 = q * phi(x - mu);
+  const Real here = mills_ratio(x), right = mills_ratio(x + mu);
+  // Units of the last place: 256 in each Mills ratio, 16 in a tail, t^2 + 16 in a density, the
+  // exponent in a share.
+  const Real shares = 64 + (q < 1 ? 8 * std::abs(logit) : 0);
+  const Real first = w1 * r3 * (here - right);
+  Real value = first, error = 256 * w1 * r3 * (here + right) + first * (x * x + shares);
+  if (x >= mu) {
+    const Real left = mills_ratio(x - mu);
+    const Real second = w2 * (r1 * (left - here) + r3 * (left - right));
+    value += second;
+    error += 256 * w2 * (r1 * (left + here) + r3 * (left + right)) +
+             second * ((x - mu) * (x - mu) + shares);
+  } else {
+    const Real tail = q * std::erfc((x - mu) / std::numbers::sqrt2_v<Real>) / 2;
+    const Real taken = w2 * (r1 * here + r3 * right);
+    value += tail - taken;
+    error += 16 * tail + taken * (256 + (x - mu) * (x - mu) + shares);
+  }
+  return probability_bounds(value, kUnit * error);
 }
 
 }  // namespace
@@ -58,25 +144,22 @@ LossPair::Masses LossPair::masses(double x0, double x1, double e0) const {
   return m;
 }
 
-double LossPair::delta(double epsilon) const {
-  if (kind == Kind::remove) {
-    const double e = inverse_log_mixture(q, epsilon);
-    return e == -kInfinity ? -std::expm1(epsilon) : q * gaussian_delta(e, mu);
-  }
-  if (epsilon < 0) return -std::expm1(epsilon) + std::exp(epsilon) * delta(-epsilon);
-  const double x = inverse_loss(epsilon);
-  const double centre = normal_mass(x, kInfinity), up = normal_mass(x - mu, kInfinity);
-  const double down = normal_mass(x + mu, kInfinity);
-  return std::max(0.0, q * (up - down) - std::expm1(epsilon) * ((1 - q) * centre + q * down));
+Bounds LossPair::delta(double epsilon) const {
+  if (!(epsilon >= 0)) return {0, 1};
+  const Real margin = kMuRounding, low_q = q * (1 - margin);
+  const Real high_q = std::min<Real>(1, q * (1 + margin));
+  if (kind == Kind::remove)
+    return {remove_delta(epsilon, low_q, mu).below, remove_delta(epsilon, high_q, mu).above};
+  return {replace_delta(epsilon, low_q, mu * (1 - margin), -1).below,
+          replace_delta(epsilon, high_q, mu * (1 + margin), +1).above};
 }
 
-double LossPair::reverse_delta(double epsilon) const {
+Bounds LossPair::reverse_delta(double epsilon) const {
   if (kind == Kind::replace || q == 1) return delta(epsilon);
-  // Q(L < -e) - exp(e) P(L < -e).
-  const double x = inverse_loss(-epsilon);
-  if (x == -kInfinity) return 0;
-  const double centre = normal_mass(-kInfinity, x), up = normal_mass(-kInfinity, x - mu);
-  return std::max(0.0, centre - std::exp(epsilon) * ((1 - q) * centre + q * up));
+  if (!(epsilon >= 0)) return {0, 1};
+  const Real margin = kMuRounding;
+  return {add_delta(epsilon, q * (1 - margin), mu, -1).below,
+          add_delta(epsilon, std::min<Real>(1, q * (1 + margin)), mu, +1).above};
 }
 
 }  // namespace porter

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gaussian_mechanism.hpp"
+
 namespace porter {
 
 /// One step as a pair of distributions on the real line whose loss log(dP/dQ) grows with x.
@@ -24,11 +26,16 @@ struct LossPair {
   };
   Masses masses(double x0, double x1, double e0) const;
 
-  /// The exact hockey-stick divergence of one step, P(L > e) - exp(e) Q(L > e). For `remove` this
-  /// is q delta_G(log(1 + (exp(e) - 1) / q); mu).
-  double delta(double epsilon) const;
-  /// The same for the opposite direction, Q against P.
-  double reverse_delta(double epsilon) const;
+  /// Around the hockey-stick divergence of one step, P(L > e) - exp(e) Q(L > e), for e >= 0. For
+  /// `remove` this is q delta_G(log(1 + (exp(e) - 1) / q); mu). They hold for all q and mu within
+  /// kMuRounding of these.
+  Bounds delta(double epsilon) const;
+  /// The same for the opposite direction, Q against P. Never larger: with a = exp(e) >= 1 it is
+  /// g delta_G(log(a q / g); mu), g = 1 - a (1 - q) <= q, and a q / g >= 1 + (a - 1) / q.
+  Bounds reverse_delta(double epsilon) const;
 };
+
+/// Beyond this loss exp() nears overflow.
+inline constexpr double kLargeLoss = 600;
 
 }  // namespace porter

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inner_grid.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -56,6 +57,14 @@ Mechanism checked(const PrivacyEvent& event) {
   return mechanism;
 }
 
+// Nothing where a mass is no number, or negative: rounding decides about the losses then.
+std::optional<StepLoss> if_sound(StepLoss loss) {
+  const bool sound = std::all_of(loss.nodes.begin(), loss.nodes.end(),
+                                 [](const auto& node) { return node.mass >= 0 && node.mass <= 2; });
+  if (!sound || loss.nodes.empty()) return std::nullopt;
+  return loss;
+}
+
 }  // namespace
 
 double Mechanism::loss_scale() const { return std::min(mu, q * std::sqrt(std::expm1(mu * mu))); }
@@ -65,11 +74,19 @@ LossPair Mechanism::pair() const {
   return {replace ? LossPair::Kind::replace : LossPair::Kind::remove, q, mu};
 }
 
-StepLoss Mechanism::step_loss(Direction direction, const GridSpec& grid) const {
+std::optional<StepLoss> Mechanism::step_loss(Direction direction, const GridSpec& grid) const {
+  if (!LossGrid::fits(pair(), grid)) return std::nullopt;
   const LossGrid pair_grid(pair(), grid);
   if (kind == Kind::fixed_replace && direction == Direction::symmetrised)
-    return pair_grid.symmetrised();
-  return direction == Direction::reverse ? pair_grid.reverse() : pair_grid.forward();
+    return if_sound(pair_grid.symmetrised());
+  return if_sound(direction == Direction::reverse ? pair_grid.reverse() : pair_grid.forward());
+}
+
+std::optional<StepLoss> Mechanism::inner_step_loss(Direction direction,
+                                                   const GridSpec& grid) const {
+  if (!LossGrid::fits(pair(), grid)) return std::nullopt;
+  const InnerGrid pair_grid(pair(), grid);
+  return if_sound(direction == Direction::reverse ? pair_grid.reverse() : pair_grid.forward());
 }
 
 std::vector<Mechanism> checked_mechanisms(std::span<const PrivacyEvent> events) {
@@ -104,9 +121,24 @@ bool without_noise(std::span<const Mechanism> mechanisms) {
 }
 
 double total_mu(std::span<const Mechanism> mechanisms) {
-  double squares = 0;
-  for (const auto& m : mechanisms) squares += static_cast<double>(m.steps) * m.mu * m.mu;
-  return std::sqrt(squares);
+  double squares = 0, largest = 0;
+  for (const auto& m : mechanisms) {
+    squares += static_cast<double>(m.steps) * m.mu * m.mu;
+    largest = std::max(largest, m.mu);
+  }
+  if (std::isnormal(squares) || largest == 0) return std::sqrt(squares);
+  squares = 0;  // once more, without overflow or underflow
+  for (const auto& m : mechanisms)
+    squares += static_cast<double>(m.steps) * std::pow(m.mu / largest, 2);
+  return largest * std::sqrt(squares);
+}
+
+double unamplified_mu(std::span<const Mechanism> mechanisms) {
+  std::vector<Mechanism> all(mechanisms.begin(), mechanisms.end());
+  // A replacement moves the sum by two records' worth.
+  for (auto& m : all)
+    if (m.kind == Mechanism::Kind::poisson_replace) m.mu *= 2;
+  return total_mu(all);
 }
 
 double total_steps(std::span<const Mechanism> mechanisms) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,11 @@ struct Mechanism {
   /// q sqrt(exp(mu^2) - 1), the deviation of the loss of one step, or mu where that is smaller.
   double loss_scale() const;
   LossPair pair() const;
-  StepLoss step_loss(Direction direction, const GridSpec& grid) const;
+  /// From outside, for upper bounds. Nothing where the grid cannot hold the losses, or their masses
+  /// are lost in rounding.
+  std::optional<StepLoss> step_loss(Direction direction, const GridSpec& grid) const;
+  /// From inside, for lower bounds: of the explicit pair of data sets behind pair().
+  std::optional<StepLoss> inner_step_loss(Direction direction, const GridSpec& grid) const;
 };
 
 /// Throws Error{usage} for events whose values are out of range or make no sense together. Events
@@ -41,6 +46,8 @@ bool without_noise(std::span<const Mechanism> mechanisms);
 
 /// Gaussian steps compose exactly: mu^2 = sum T_i mu_i^2.
 double total_mu(std::span<const Mechanism> mechanisms);
+/// The same as if every record were in every batch, which bounds all samplers.
+double unamplified_mu(std::span<const Mechanism> mechanisms);
 double total_steps(std::span<const Mechanism> mechanisms);
 
 }  // namespace porter

@@ -34,23 +34,48 @@ double log_expm1(double x) {
 // log(1 + exp(x)).
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
+double log_choose(int n, int k) {
+  const auto& log_factorial = log_factorials();
+  const auto at = [&](int i) { return log_factorial[static_cast<std::size_t>(i)]; };
+  return at(n) - at(k) - at(n - k);
+}
+
+double log_sum(const std::vector<double>& logs) {
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  if (!(largest < std::numeric_limits<double>::infinity()))
+    return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (const double term : logs) sum += std::exp(term - largest);
+  return largest + std::log(sum);
+}
+
+// Of one step; infinite for the sampler for which we know no bound that amplifies.
+double step_divergence(const Mechanism& m, int order) {
+  using Kind = Mechanism::Kind;
+  if (m.kind == Kind::poisson_replace) return std::numeric_limits<double>::infinity();
+  if (m.kind == Kind::fixed_replace) return renyi_without_replacement(m.q, m.mu, order);
+  return renyi_sampled_gaussian(m.q, 1 / m.mu, order);
+}
+
 }  // namespace
 
 double renyi_sampled_gaussian(double q, double z, int order) {
   if (q == 1) return order / (2 * z * z);
-  const auto& log_factorial = log_factorials();
-  const auto a = static_cast<std::size_t>(order);
   std::vector<double> terms;
-  for (std::size_t k = 2; k <= a; ++k) {
-    const auto times = static_cast<double>(k);
-    terms.push_back(log_factorial[a] - log_factorial[k] - log_factorial[a - k] +
-                    static_cast<double>(a - k) * std::log1p(-q) + times * std::log(q) +
-                    log_expm1((times * times - times) / (2 * z * z)));
-  }
-  const double largest = *std::max_element(terms.begin(), terms.end());
-  double sum = 0;
-  for (const double term : terms) sum += std::exp(term - largest);
-  return softplus(largest + std::log(sum)) / (order - 1);
+  for (int k = 2; k <= order; ++k)
+    terms.push_back(log_choose(order, k) + (order - k) * std::log1p(-q) + k * std::log(q) +
+                    log_expm1((static_cast<double>(k) * k - k) / (2 * z * z)));
+  return softplus(log_sum(terms)) / (order - 1);
+}
+
+double renyi_without_replacement(double g, double mu, int order) {
+  const double square = mu * mu, unamplified = order * square / 2;
+  std::vector<double> terms = {log_choose(order, 2) + 2 * std::log(g) +
+                               std::min(std::log(4.0) + log_expm1(square), std::log(2.0) + square)};
+  for (int k = 3; k <= order; ++k)
+    terms.push_back(std::log(2.0) + log_choose(order, k) + k * std::log(g) +
+                    0.5 * (k - 1) * k * square);
+  return std::min(unamplified, softplus(log_sum(terms)) / (order - 1));
 }
 
 const std::vector<int>& renyi_orders() {
@@ -66,7 +91,9 @@ const std::vector<int>& renyi_orders() {
 
 double renyi_to_epsilon(double divergence, int order, double delta) {
   const double a = order;
-  return std::max(0.0, divergence + std::log1p(-1 / a) - std::log(a * delta) / (a - 1));
+  const double epsilon =
+      divergence + std::log1p(-1 / a) - (std::log(a) + std::log(delta)) / (a - 1);
+  return epsilon <= 0 ? 0 : epsilon;
 }
 
 double renyi_epsilon(std::span<const PrivacyEvent> events, double delta) {
@@ -77,13 +104,10 @@ double renyi_epsilon(std::span<const PrivacyEvent> events, double delta) {
   if (without_noise(mechanisms)) return best;
   for (const int order : renyi_orders()) {
     double divergence = 0;
-    for (const auto& m : mechanisms) {
-      // Without amplification, a replacement moves the sum by two records' worth.
-      const double mu = m.kind == Mechanism::Kind::poisson_replace ? 2 * m.mu : m.mu;
-      const double q = m.kind == Mechanism::Kind::poisson_add_remove ? m.q : 1;
-      divergence += static_cast<double>(m.steps) * renyi_sampled_gaussian(q, 1 / mu, order);
-    }
-    best = std::min(best, renyi_to_epsilon(divergence, order, delta));
+    for (const auto& m : mechanisms)
+      divergence += static_cast<double>(m.steps) * step_divergence(m, order);
+    const double epsilon = renyi_to_epsilon(divergence, order, delta);
+    if (epsilon < best) best = epsilon;
   }
   return best;
 }

@@ -12,6 +12,15 @@ namespace porter {
 /// Taking 1 out of the sum keeps all digits when q is small.
 double renyi_sampled_gaussian(double q, double z, int order);
 
+/// Renyi divergence of integer order a >= 2, from above, of one Gaussian step on b of m records
+/// without replacement, for replace-one neighbours, g = b / m and mu = 2 / z (Wang, Balle,
+/// Kasiviswanathan: Subsampled Renyi Differential Privacy and Analytical Moments Accountant, 2019,
+/// Theorem 9, whose epsilon(infinity) is infinite here):
+///   log(1 + g^2 C(a,2) min(4 expm1(mu^2), 2 exp(mu^2))
+///         + sum_{k=3}^a 2 g^k C(a,k) exp((k-1) k mu^2 / 2)) / (a - 1),
+/// or that without amplification where it is smaller.
+double renyi_without_replacement(double g, double mu, int order);
+
 /// 2, ..., 128, then geometrically up to 4096.
 const std::vector<int>& renyi_orders();
 

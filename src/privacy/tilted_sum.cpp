@@ -44,6 +44,7 @@ double log_moment(const StepLoss& loss, double t) {
 
 struct Window {
   double low, high;
+  double doubt;  // rounding may multiply what lies outside by exp(doubt)
 };
 
 // Pr[S >= u] <= exp(K(t + x) - K(t) - x u) under r, for every x > 0; the lower end alike.
@@ -54,8 +55,11 @@ Window window(std::span<const LossPhase> phases, double tilt, double log_scale, 
   const double least = 1e-9 / step, most = 30 / step;
   const auto up = [&](double x) { return reach(x, +1); };
   const auto down = [&](double x) { return reach(x, -1); };
-  return {-down(minimise_on_log_scale(down, least, most)),
-          up(minimise_on_log_scale(up, least, most))};
+  const double x_down = minimise_on_log_scale(down, least, most);
+  const double x_up = minimise_on_log_scale(up, least, most);
+  const double doubt = std::max(log_moment_error(phases, tilt + x_up),
+                                log_moment_error(phases, std::abs(tilt - x_down)));
+  return {-down(x_down), up(x_up), 2 * doubt};
 }
 
 std::size_t wrapped(std::int64_t k, std::size_t length) {
@@ -105,7 +109,7 @@ Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const Re
   for (std::size_t f = 0; f < count; ++f) {
     const double twins = f == 0 || f + 1 == count ? 1 : 2;
     double error = kNegligible;
-    if (log_bound[f] >= kLogNegligible) {
+    if (!(log_bound[f] < kLogNegligible)) {
       product.values[f] = std::polar(std::exp(log_size[f]), phase[f]);
       squares += twins * std::norm(product.values[f]);
       error = std::exp(log_bound[f]) * std::expm1(growth[f]);
@@ -164,9 +168,11 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
   sum.tilt = tilt;
   sum.log_scale = log_moment(phases, tilt);
   sum.step = phases.front().loss.step;
-  const auto [low, high] = window(phases, tilt, sum.log_scale, sum.step);
+  const auto [low, high, doubt] = window(phases, tilt, sum.log_scale, sum.step);
   const double points = std::ceil((high - low) / sum.step) + 4;
-  if (!(points <= static_cast<double>(most_points))) return std::nullopt;
+  // With very many steps rounding decides where the window lies: nothing is certain then.
+  if (!(points >= 4 && points <= static_cast<double>(most_points) && doubt <= 1))
+    return std::nullopt;
   const std::size_t length = RealFft::good_length(static_cast<std::size_t>(points));
   sum.first = static_cast<std::int64_t>(std::floor(low / sum.step)) - 1;
 
@@ -182,7 +188,7 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
   // These bounds are themselves rounded, in sums of at most 2^20 terms.
   sum.error = kBoundRounding * (weight_norm(tilt, sum.step, length) * spectrum.error /
                                     std::sqrt(static_cast<double>(length)) +
-                                kOutside * std::exp(log_largest_weight(tilt)));
+                                kOutside * std::exp(log_largest_weight(tilt) + doubt));
   for (const auto& phase : phases)
     sum.infinite += static_cast<double>(phase.steps) * phase.loss.infinite;
   // Adding up the masses multiplies each by at most `length` factors that are rounded, 8 units

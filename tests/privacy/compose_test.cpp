@@ -9,6 +9,7 @@
 
 #include "porter/privacy/accountant.hpp"
 #include "privacy/gaussian_mechanism.hpp"
+#include "privacy/inner_grid.hpp"
 
 namespace porter {
 namespace {
@@ -28,13 +29,31 @@ TEST(Compose, NeverFallsBelowTheGaussianTruthAndStaysClose) {
                      << "mu " << total << " steps " << steps << " delta " << delta);
         const auto phase =
             gaussian_phase(total / std::sqrt(static_cast<double>(steps)), steps, delta);
-        const double truth = gaussian_epsilon(delta, total);
+        const double truth = gaussian_epsilon(delta, total).above;
         const auto found = composed_epsilon(std::span(&phase, 1), delta);
         ASSERT_TRUE(found);
         EXPECT_GE(*found, truth);
         // Cells add (h/s)^2 / 6 = 2.9e-4 to the variance; those of large losses, 20^2 / 2 in one
         // step, are coarser. Where epsilon is small beside mu, mu counts.
         EXPECT_LE(*found, truth + 3e-3 * std::max(truth, total));
+      }
+}
+
+TEST(Compose, FromBelowNeverExceedsTheGaussianTruthAndStaysClose) {
+  for (const double total : {0.02, 0.5, 3.0, 20.0})
+    for (const std::uint64_t steps : {2, 10, 1000, 100'000})
+      for (const double delta : {0.3, 1e-3, 1e-6, 1e-12}) {
+        SCOPED_TRACE(testing::Message()
+                     << "mu " << total << " steps " << steps << " delta " << delta);
+        const double mu = total / std::sqrt(static_cast<double>(steps));
+        const GridSpec grid{.step = mu / 24,
+                            .cells_per_octave = 128,
+                            .tail = 1e-6 * delta / static_cast<double>(steps)};
+        const LossPhase phase{InnerGrid({LossPair::Kind::remove, 1, mu}, grid).forward(), steps};
+        const double truth = gaussian_epsilon(delta, total).below;
+        const double found = composed_epsilon_below(std::span(&phase, 1), delta);
+        EXPECT_LE(found, truth);
+        EXPECT_GE(found, truth - 3e-3 * std::max(truth, total));
       }
 }
 

@@ -42,14 +42,14 @@ TEST(GaussianMechanism, HasTheEpsilonsOfFortyDigits) {
                {1, 1e-9, 6.173935046670908},    {5, 1e-5, 0.7255217508577958},
                {10, 1e-3, 0.19753397323971042}, {50, 1e-3, 0.025231749149958765}};
   for (const auto& c : cases)
-    EXPECT_NEAR(gaussian_epsilon(c.delta, 1 / c.z), c.epsilon, 1e-10 * c.epsilon) << c.z;
+    EXPECT_NEAR(gaussian_epsilon(c.delta, 1 / c.z).above, c.epsilon, 1e-10 * c.epsilon) << c.z;
 }
 
 TEST(GaussianMechanism, InvertsFromAbove) {
   for (const double mu : {0.001, 0.5, 7.0, 8000.0})
     for (const double delta : {1e-3, 1e-9, 1e-30}) {
-      const double e = gaussian_epsilon(delta, mu);
-      EXPECT_LE(gaussian_delta(e, mu), delta) << mu << ' ' << delta;
+      const double e = gaussian_epsilon(delta, mu).above;
+      EXPECT_LE(gaussian_delta_bounds(e, e, mu).above, delta) << mu << ' ' << delta;
       if (e > 0) {
         EXPECT_GT(gaussian_delta(e * (1 - 1e-12), mu), delta * (1 - 1e-6)) << mu << ' ' << delta;
       }

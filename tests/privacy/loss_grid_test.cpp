@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rounding of a single step's masses, against the hockey-stick curve in long double.
-#include "privacy/loss_grid.hpp"
+#include "privacy/inner_grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -71,6 +71,56 @@ Real largest_shortfall(const StepLoss& loss, const Curve& exact) {
     e = here;
   }
   return largest / static_cast<Real>(loss.curve_error);
+}
+
+// The largest relative amount by which the curve of masses from inside is above `exact`, as a part
+// of what is allowed. The curve is convex and `exact` is, too, so it is compared between nodes as
+// well.
+template <class Curve>
+Real largest_excess(const StepLoss& loss, const Curve& exact) {
+  Real largest = 0, delta = 0, above = 0, e = 0;
+  for (std::size_t i = loss.nodes.size(); i-- > 0;) {
+    const auto& [k, mass] = loss.nodes[i];
+    const Real here =
+        static_cast<Real>(loss.offset) + static_cast<Real>(loss.step) * static_cast<Real>(k);
+    if (i + 1 < loss.nodes.size() && here != e) {
+      for (const Real part : {Real{1} / 4, Real{1} / 2, Real{3} / 4, Real{1}}) {
+        const Real at = e + part * (here - e), curve = delta - std::expm1(at - e) * above;
+        if (curve > 1e-290L)
+          largest = std::max(largest, curve / exact(at - static_cast<Real>(loss.loss_error())) - 1);
+      }
+      delta += -std::expm1(here - e) * above;
+      above *= std::exp(here - e);
+    }
+    above += static_cast<Real>(mass);
+    e = here;
+  }
+  return largest / static_cast<Real>(loss.curve_error);
+}
+
+TEST(InnerGrid, CurveExceedsTheTruthByAThirdOfTheAllowanceAtMost) {
+  for (const double q : {1.0 / 6000, 1e-2, 0.3, 0.99, 1.0})
+    for (const double mu : {2e-3, 0.02, 0.3, 1.0, 3.0, 7.8, 20.0})
+      for (const double cells : {0.5, 12.0, 200.0})
+        for (const double tail : {1e-10, 1e-16}) {
+          SCOPED_TRACE(testing::Message()
+                       << "q " << q << " mu " << mu << " cells " << cells << " tail " << tail);
+          const double scale = std::min(mu, q * std::sqrt(std::expm1(mu * mu)));
+          const GridSpec grid{.step = scale / cells, .cells_per_octave = 64, .tail = tail};
+          const LossPair remove{LossPair::Kind::remove, q, mu};
+          const LossPair replace{LossPair::Kind::replace, q, mu};
+          const InnerGrid removed(remove, grid), replaced(replace, grid);
+          const auto forward = [&](Real e) { return remove_curve(e, q, mu); };
+          const auto reverse = [&](Real e) { return add_curve(e, remove); };
+          const auto other = [&](Real e) { return replace_curve(e, replace); };
+          constexpr Real kRoom = Real{1} / 3;
+          EXPECT_LE(largest_excess(removed.forward(), forward), kRoom);
+          EXPECT_LE(largest_excess(removed.reverse(), reverse), kRoom);
+          EXPECT_LE(largest_excess(replaced.forward(), other), kRoom);
+          double sum = 0;
+          for (const auto& node : removed.forward().nodes) sum += node.mass;
+          EXPECT_NEAR(sum, 1, 1e-9);
+        }
 }
 
 TEST(LossGrid, CurveFallsShortOfTheTruthByAThirdOfTheAllowanceAtMost) {

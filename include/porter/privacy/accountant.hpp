@@ -41,7 +41,7 @@ double noise_multiplier(double sigma, std::size_t batch, double clip);
 
 /// The true epsilon lies between these two. `upper` is certified: discretisation, truncation,
 /// wrap-around and rounding of the transform are all counted against us. `lower` is what an
-/// explicit pair of data sets gives away, to the accuracy of the grid.
+/// explicit pair of data sets gives away at least: there all of these are taken off. It may be 0.
 struct EpsilonInterval {
   double lower = 0, upper = 0;
   std::string method;
@@ -56,7 +56,8 @@ EpsilonInterval epsilon(const PrivacyEvent& event, double delta);
 double delta(std::span<const PrivacyEvent> events, double epsilon);
 
 /// A valid but looser epsilon from Renyi differential privacy, computed independently of the above:
-/// never smaller than the truth. Without amplification except for Poisson and add/remove.
+/// never smaller than the truth. Infinite for Poisson sampling with replace-one neighbours, for
+/// which we know no bound of this kind that counts the sampling.
 double renyi_epsilon(std::span<const PrivacyEvent> events, double delta);
 
 /// The smallest noise multiplier, to 1e-4 relative from above, whose certified epsilon is at most
