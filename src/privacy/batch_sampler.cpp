@@ -22,4 +22,10 @@ PrivacyEvent BatchSampler::event(Adjacency adjacency, double sigma, double clip,
           .steps = steps};
 }
 
+PrivacyEvent BatchSampler::secure_event(Adjacency adjacency, double sigma, double clip,
+                                        std::uint64_t steps) const {
+  constexpr double kGridCost = 1.1e-3;
+  return event(adjacency, sigma / (1 + kGridCost), clip, steps);
+}
+
 }  // namespace porter

@@ -289,7 +289,10 @@ class AgentRun {
     const auto rounds = experiment_->round(), last = rounds == 0 ? 0 : (rounds - 1) / period_;
     const auto oldest = last == 0 ? 0 : (last - 1) * period_ * options_.config.algorithm.gossip;
     while (!sent_.empty() && sent_.front().step <= oldest) sent_.pop_front();
-    if (experiment_->finished()) folder_.write_results(*experiment_, options_.name);
+    if (experiment_->finished()) {
+      experiment_->raise_releases(ledgers_.charges());  // the statement counts what the ledger does
+      folder_.write_results(*experiment_, options_.name);
+    }
     save_checkpoint();
     if (journal_) journal_->turn(rounds);
     network_->settle(folder_.oldest_round() * options_.config.algorithm.gossip);

@@ -16,8 +16,6 @@
 namespace porter {
 namespace {
 
-// Of delta, set aside for the distance between the secure sampler and the exact Gaussian.
-constexpr double kDistanceShare = 1e-6;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 // Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
@@ -103,7 +101,7 @@ void RunPrivacy::calibrate() {
   const auto& privacy = *config_.privacy;
   const auto rounds = config_.algorithm.rounds;
   const bool secret = privacy.noise == "secure";
-  accounted_delta_ = secret ? privacy.delta * (1 - kDistanceShare) : privacy.delta;
+  accounted_delta_ = secret ? secure_delta(privacy.delta) : privacy.delta;
   if (privacy.calibration == "sigma") {
     sigma_ = *privacy.sigma;
   } else if (privacy.calibration == "paper") {
@@ -126,10 +124,13 @@ bool RunPrivacy::two_gradients() const { return config_.algorithm.name == "soter
 
 PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
   const auto adjacency = adjacency_of(*config_.privacy);
-  auto event = sampler_.event(adjacency, sigma_, tau_, releases);
-  if (secure_)
-    event.noise_multiplier =
-        secure_->accounted_stddev() * records_moved(adjacency) / secure_->accounted_sensitivity();
+  if (!secure_) return sampler_.event(adjacency, sigma_, tau_, releases);
+  const auto event = sampler_.secure_event(adjacency, sigma_, tau_, releases);
+  const double multiplier =
+      secure_->accounted_stddev() * records_moved(adjacency) / secure_->accounted_sensitivity();
+  require(event.noise_multiplier <= multiplier, ErrorKind::privacy,
+          "the grid of the secure noise costs more than is charged for it: noise multiplier ",
+          multiplier, ", expected at least ", event.noise_multiplier);
   return event;
 }
 
@@ -142,7 +143,7 @@ void RunPrivacy::account() {
   const double budget = config_.privacy->epsilon;
   const double distance = static_cast<double>(rounds) * secure_->statistical_distance();
   require((1 + std::exp(std::min(budget, curve_->upper(rounds)))) * distance <=
-              kDistanceShare * config_.privacy->delta,
+              kSecureShare * config_.privacy->delta,
           ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
           " is too small for the precision of the secure noise over ", rounds, " rounds");
   // The largest count within the budget; mostly all rounds, as sigma was made for them.
@@ -185,8 +186,8 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
   const auto bounds = interval(releases);
   const auto worth = [&] {
     return concat("epsilon in [", bounds->lower, ", ", bounds->upper,
-                  "] at delta = ", privacy.delta, " (record level, ", privacy.adjacency, ", ",
-                  releases, " rounds)");
+                  "] at delta = ", privacy.delta, " (record level, ", relation(), ", ", releases,
+                  " rounds)");
   };
   if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
   std::string text = concat("simulated noise: not private; sigma = ", sigma_);
@@ -194,6 +195,13 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
     text += concat(" is the paper's formula, which claims epsilon = ", privacy.epsilon,
                    " at delta = ", privacy.delta);
   return text + (bounds ? "; were it secret: " + worth() : "; nothing can be certified");
+}
+
+// The rate is b / m and sums are divided by b, so m is public and neighbours have the same: what
+// add/remove is accounted for is a record that contributes nothing in the place of another.
+std::string RunPrivacy::relation() const {
+  if (!config_.privacy) return "none";
+  return config_.privacy->adjacency == "add-remove" ? "zero-out" : config_.privacy->adjacency;
 }
 
 std::vector<std::string> RunPrivacy::not_covered() const {
@@ -208,7 +216,10 @@ std::vector<std::string> RunPrivacy::not_covered() const {
     list.insert(list.begin(), "the place where all data lie: central, not local privacy");
   if (config_.data.scale == "spectral" || config_.data.scale == "standard")
     list.push_back("data.scale = \"" + config_.data.scale + "\", which is measured on the data");
-  if (!secure_) list.push_back("everything: the noise is simulated from the seed");
+  if (sigma_ == 0)
+    list.push_back("everything: no noise is added");
+  else if (!secure_)
+    list.push_back("everything: the noise is simulated from the seed");
   return list;
 }
 

@@ -131,7 +131,7 @@ std::string privacy_json(const Experiment& experiment) {
   if (config.privacy) {
     json["delta"] = config.privacy->delta;
     json["sampler"] = facts.batch == facts.samples_per_agent ? "full" : config.privacy->sampler;
-    json["relation"] = config.privacy->adjacency;
+    json["relation"] = privacy.relation();
     json["calibration"] = config.privacy->calibration;
     json["target_epsilon"] = config.privacy->epsilon;
   }
@@ -140,6 +140,7 @@ std::string privacy_json(const Experiment& experiment) {
   if (secret && bounds)
     json["guarantee"] = {{"epsilon", bounds->upper}, {"delta", config.privacy->delta}};
   json["not_covered"] = privacy.not_covered();
+  json["warnings"] = facts.notes;
   return json_text(json, 2) + "\n";
 }
 

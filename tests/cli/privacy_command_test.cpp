@@ -5,7 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
+#include "command_test.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {
@@ -15,8 +16,9 @@ CommandResult privacy(const std::string& arguments) {
 }
 
 nlohmann::json json_of(const std::string& arguments) {
-  const auto result =
-      run_command("(" + binary_dir() + "/porter privacy " + arguments + " --json 2>/dev/null)");
+  std::string command = "(";  // GCC 12 warns of "(" + binary_dir()
+  command += binary_dir() + "/porter privacy " + arguments + " --json 2>/dev/null)";
+  const auto result = run_command(command);
   EXPECT_EQ(result.exit_code, 0) << result.output;
   return nlohmann::json::parse(result.output);
 }
@@ -89,6 +91,84 @@ TEST(PrivacyCommand, RefusesWrongUsageWithTwo) {
   }
 }
 
+TEST(PrivacyCommand, CertifiesEpsilonsWhoseExponentialOverflows) {
+  const std::string one =
+      " --sampler poisson --m 1000 --batch 10 --adjacency replace --sigma 0.001 --rounds 1";
+  EXPECT_NEAR(json_of("epsilon --delta 1e-5" + one).at("epsilon"), 5303.44328, 1e-4);
+  EXPECT_NEAR(json_of("delta --epsilon 1000" + one).at("delta"), 0.01, 1e-9);
+}
+
+TEST(PrivacyCommand, UnderstandsCountsAsPeopleWriteThem) {
+  const std::string rest = "epsilon --m 1e4 --batch 1e1 --sigma 1 --delta 1e-6 --rounds ";
+  const auto json = json_of(rest + "1e6");
+  EXPECT_EQ(json.at("rounds"), 1'000'000);
+  EXPECT_EQ(json.at("m"), 10'000);
+  for (const char* bad : {"1.5", "1e30", "99999999999999999999", "''", "many", "-1"}) {
+    const auto result = privacy(rest + bad);
+    EXPECT_EQ(result.exit_code, 2) << bad << '\n' << result.output;
+    EXPECT_NE(result.output.find("--rounds"), std::string::npos) << result.output;
+  }
+}
+
+TEST(PrivacyCommand, TakesTheNoiseMultiplierInPlaceOfSigma) {
+  const std::string rest = "epsilon --m 3256 --batch 32 --clip 2 --rounds 500 --delta 1e-5 ";
+  EXPECT_EQ(json_of(rest + "--sigma 0.25").at("epsilon"),
+            json_of(rest + "--noise-multiplier 4").at("epsilon"));
+  EXPECT_EQ(json_of(rest + "--noise-multiplier 4").at("sigma"), 0.25);
+  for (const char* noise : {"", "--sigma 1 --noise-multiplier 4", "--sigma ''",
+                            "--noise-multiplier -1", "--noise-multiplier ''"}) {
+    const auto result = privacy(rest + noise);
+    EXPECT_EQ(result.exit_code, 2) << noise << '\n' << result.output;
+    EXPECT_NE(result.output.find("--"), std::string::npos) << result.output;
+  }
+}
+
+TEST(PrivacyCommand, ARateNeedsNeitherRecordsNorABatch) {
+  const std::string rest = " --sampler poisson --adjacency add-remove --q 0.01 --rounds 1000";
+  const auto json = json_of("epsilon --noise-multiplier 1 --delta 1e-5" + rest);
+  EXPECT_NEAR(json.at("epsilon"), 1.8283, 1e-3);
+  EXPECT_TRUE(json.at("sigma").is_null());
+  EXPECT_EQ(json.at("relation"), "add-remove");
+  const auto sigma = json_of("sigma --epsilon 1.8283 --delta 1e-5" + rest);
+  EXPECT_NEAR(sigma.at("noise_multiplier"), 1, 1e-3);
+  const auto refused = privacy("epsilon --sigma 1 --delta 1e-5" + rest);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.output.find("--noise-multiplier"), std::string::npos) << refused.output;
+}
+
+TEST(PrivacyCommand, CallsAddRemoveWithAPublicNumberOfRecordsZeroOut) {
+  const std::string rest = "epsilon --sampler poisson --m 1000 --batch 10 --sigma 1 --rounds 10 ";
+  EXPECT_EQ(json_of(rest + "--adjacency add-remove").at("relation"), "zero-out");
+  EXPECT_EQ(json_of(rest + "--adjacency replace").at("relation"), "replace");
+  EXPECT_NE(privacy(rest + "--adjacency add-remove").output.find("zero-out"), std::string::npos);
+}
+
+TEST(PrivacyCommand, LeavesOutARenyiBoundThatDoesNotCountTheSampling) {
+  const std::string rest = " --m 1000 --batch 10 --sigma 0.1 --rounds 1000 --delta 1e-5";
+  EXPECT_TRUE(json_of("epsilon --sampler poisson --adjacency replace" + rest)
+                  .at("epsilon_renyi")
+                  .is_null());
+  EXPECT_EQ(privacy("epsilon --sampler poisson --adjacency replace" + rest).output.find("Renyi"),
+            std::string::npos);
+  const auto fixed = json_of("epsilon --m 1000 --batch 10 --sigma 1 --rounds 100 --delta 1e-5");
+  EXPECT_LE(fixed.at("epsilon_renyi"), 25 * fixed.at("epsilon").get<double>());
+}
+
+TEST(PrivacyCommand, AnswersOrRefusesWhateverIsAsked) {
+  const std::string sizes = " --m 1000 --batch 10";
+  for (const auto& arguments :
+       {"epsilon --sigma 1e-100 --rounds 10" + sizes,
+        "epsilon --sigma 1 --rounds 10 --delta 1e-300" + sizes,
+        "epsilon --sigma 1 --rounds 9.2e18" + sizes, "sigma --rounds 10 --epsilon 1e-300" + sizes,
+        "sigma --rounds 10 --epsilon 1e300" + sizes,
+        "delta --sigma 1 --rounds 10 --epsilon 1e300" + sizes}) {
+    // Generous for busy machines and sanitizers; they never ended, or took all memory.
+    const auto result = run_command("timeout 120 " + binary_dir() + "/porter privacy " + arguments);
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 2) << arguments << '\n'
+                                                                << result.output;
+  }
+}
+
 TEST(PrivacyCommand, RefusesSamplersWithoutAmplificationAndSaysTheirValue) {
   const std::string rest = " --m 100 --batch 10 --rounds 20 --sigma 1";
   // Two passes: epsilon of two Gaussian steps with z = 10.
@@ -100,6 +180,45 @@ TEST(PrivacyCommand, RefusesSamplersWithoutAmplificationAndSaysTheirValue) {
   const auto repeated = privacy("epsilon --sampler with-replacement" + rest);
   EXPECT_EQ(repeated.exit_code, 2);
   EXPECT_NE(repeated.output.find("Without amplification: epsilon = "), std::string::npos);
+}
+
+class PrivacyStatement : public CommandTest {};
+
+TEST_F(PrivacyStatement, HasTheEpsilonOfItsLedger) {
+  write_file(dir_ / "c.toml",
+             "[data]\nname = \"synthetic\"\n[network]\nagents = 3\ngraph = \"ring\"\n"
+             "[algorithm]\nrounds = 20\nbatch = 8\n"
+             "[privacy]\nnoise = \"secure\"\ncalibration = \"accountant\"\nepsilon = 8\n"
+             "delta = 1e-6\n");
+  const auto run = porter("run c.toml --out out");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const auto statement = nlohmann::json::parse(read_file(dir_ / "out" / "privacy.json"));
+  const auto ledger =
+      nlohmann::json::parse(porter("privacy ledger out/ledger/agent-0.ledger --json").output);
+  EXPECT_EQ(statement.at("guarantee").at("epsilon"), ledger.at("spent_epsilon"));
+  EXPECT_LE(ledger.at("spent_epsilon"), 8);
+  EXPECT_TRUE(statement.at("warnings").is_array());
+}
+
+TEST_F(PrivacyStatement, SaysThatThereIsNoNoiseAndWhatTheTerminalWarnsOf) {
+  write_file(dir_ / "c.toml",
+             "[data]\nname = \"synthetic\"\n[network]\nagents = 3\ngraph = \"ring\"\n"
+             "[algorithm]\nname = \"beer\"\nrounds = 5\n");
+  ASSERT_EQ(porter("run c.toml --out silent").exit_code, 0);
+  const auto silent = read_file(dir_ / "silent" / "privacy.json");
+  EXPECT_EQ(silent.find("simulated"), std::string::npos) << silent;
+  EXPECT_NE(silent.find("no noise is added"), std::string::npos) << silent;
+
+  const auto loud = porter(
+      "run c.toml --out loud --set algorithm.name=porter-dp --set privacy.sigma=0.1 "
+      "--set privacy.delta=0.01 --set algorithm.batch=4 --set privacy.sampler=poisson "
+      "--set privacy.adjacency=add-remove");
+  ASSERT_EQ(loud.exit_code, 0) << loud.output;
+  const auto statement = nlohmann::json::parse(read_file(dir_ / "loud" / "privacy.json"));
+  EXPECT_EQ(statement.at("relation"), "zero-out");
+  ASSERT_FALSE(statement.at("warnings").empty());
+  for (const auto& warning : statement.at("warnings"))
+    EXPECT_NE(loud.output.find(warning.get<std::string>()), std::string::npos) << warning;
 }
 
 TEST(PrivacyCommand, WarnsOfAWeakDelta) {

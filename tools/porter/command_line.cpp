@@ -2,15 +2,53 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter::cli {
+
+namespace {
+
+template <class T>
+struct Plain {
+  using Type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+  using Type = T;
+};
+template <class T>
+using ValueOf = typename Plain<T>::Type;
+
+// Numbers are checked before CLI11 converts them: it takes "" for no value, and integers that do
+// not fit for others. A whole number may be written as 1e6. Returns what is wrong, or nothing.
+template <class Number>
+std::string rewritten(std::string& text) {
+  if (text.empty()) return "expected a number, found \"\"";
+  if constexpr (std::is_integral_v<Number>) {
+    if (parse_number<Number>(text)) return {};
+    const auto wide = parse_number<double>(text);
+    if (!wide) return {};  // CLI11 says so
+    const auto least = std::numeric_limits<Number>::min(),
+               most = std::numeric_limits<Number>::max();
+    if (*wide != std::floor(*wide) || *wide < static_cast<double>(least) ||
+        *wide >= std::ldexp(1.0, std::numeric_limits<Number>::digits))
+      return "expected a whole number from " + std::to_string(least) + " to " +
+             std::to_string(most) + ", found " + text;
+    text = std::to_string(static_cast<Number>(*wide));
+  }
+  return {};
+}
+
+}  // namespace
 
 struct App::Parts {
   std::unique_ptr<CLI::App> owned;  // of the whole command; sub-commands belong to theirs
@@ -41,7 +79,11 @@ Option* App::keep(CLI::Option* option) { return &parts_->options.emplace_back(*o
 
 template <class T>
 Option* App::add_option(const std::string& name, T& value, const std::string& help) {
-  return keep(parts_->app->add_option(name, value, help));
+  auto* option = parts_->app->add_option(name, value, help);
+  if constexpr (std::is_arithmetic_v<ValueOf<T>>)
+    option->transform(
+        CLI::Validator([](std::string& text) { return rewritten<ValueOf<T>>(text); }, ""));
+  return keep(option);
 }
 
 #define PORTER_OPTION_OF(...) \

@@ -21,6 +21,7 @@ struct Options {
 void run(const Options& options) {
   const auto& mechanism = options.mechanism;
   const double epsilon = options.epsilon;
+  mechanism.require_noise();
   require(epsilon >= 0 && std::isfinite(epsilon), ErrorKind::usage,
           "--epsilon: expected a finite number >= 0, found ", epsilon);
   if (const auto refused = mechanism.refused())
@@ -38,6 +39,7 @@ void run(const Options& options) {
   }
   nlohmann::ordered_json json = {{"delta", value}, {"epsilon", epsilon}};
   json.update(mechanism.to_json());
+  json["warnings"] = nlohmann::ordered_json::array();
   std::cout << json_text(json, 2) << '\n';
 }
 
@@ -47,7 +49,7 @@ void add_privacy_delta(App& privacy) {
   auto* command = privacy.add_subcommand("delta", "the delta of a given noise at an epsilon");
   const auto options = std::make_shared<Options>();
   options->mechanism.add_to(*command);
-  options->mechanism.add_sigma_to(*command);
+  options->mechanism.add_noise_to(*command);
   command->add_option("--epsilon", options->epsilon, "Epsilon of the promise")
       ->required()
       ->type_name("EPSILON");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -13,19 +14,20 @@ namespace {
 
 std::string as_text(const AccountingOptions& options, const EpsilonInterval& epsilon,
                     double renyi) {
-  return options.mechanism.to_text() + fmt::format(
-                                           "delta          {:g}\n"
-                                           "epsilon        {}  (certified)\n"
-                                           "at least       {}  (an explicit pair of data sets)\n"
-                                           "Renyi          {}  (independent and looser)\n"
-                                           "method         {}\n",
-                                           options.delta.delta, rounded_up(epsilon.upper),
-                                           rounded_down(epsilon.lower), rounded_up(renyi),
-                                           epsilon.method);
+  auto text = options.mechanism.to_text() +
+              fmt::format(
+                  "delta          {:g}\n"
+                  "epsilon        {}  (certified)\n"
+                  "at least       {}  (an explicit pair of data sets)\n",
+                  options.delta.delta, rounded_up(epsilon.upper), rounded_down(epsilon.lower));
+  if (std::isfinite(renyi))
+    text += fmt::format("Renyi          {}  (independent and looser)\n", rounded_up(renyi));
+  return text + fmt::format("method         {}\n", epsilon.method);
 }
 
 void run(const AccountingOptions& options) {
   const auto& mechanism = options.mechanism;
+  mechanism.require_noise();
   const double delta = options.delta.delta;
   const auto warnings = options.check([delta](const PrivacyEvent& unamplified) {
     return "epsilon = " + rounded_up(epsilon(unamplified, delta).upper);
@@ -51,7 +53,7 @@ void add_privacy_epsilon(App& privacy) {
   auto* command = privacy.add_subcommand("epsilon", "the epsilon of a given noise");
   const auto options = std::make_shared<AccountingOptions>();
   options->add_to(*command);
-  options->mechanism.add_sigma_to(*command);
+  options->mechanism.add_noise_to(*command);
   command->footer(
       "Example: porter privacy epsilon --m 3256 --batch 32 --sigma 0.125 --rounds 3256 --delta "
       "1e-5");

@@ -18,21 +18,17 @@ struct Options {
   bool json = false;
 };
 
-// The ledger does not know the dimension, so the most that the secure noise's grid may cost is
-// charged: 1e-3 of the sensitivity, 2.4e-6 of sigma, and a millionth of delta.
-constexpr double kGridCost = 1.1e-3, kDistanceShare = 1e-6;
-
 EpsilonInterval spent(const LedgerView& view) {
   const auto& header = view.header;
   std::vector<PrivacyEvent> events;
   for (const auto& phase : view.phases) {
     const BatchSampler sampler(header.sampler == "poisson" ? Sampler::poisson : Sampler::fixed,
                                header.records, phase.batch);
-    events.push_back(
-        sampler.event(header.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove,
-                      phase.noise_stddev / (1 + kGridCost), header.clip, phase.charges));
+    events.push_back(sampler.secure_event(
+        header.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove,
+        phase.noise_stddev, header.clip, phase.charges));
   }
-  return epsilon(events, header.delta * (1 - kDistanceShare));
+  return epsilon(events, secure_delta(header.delta));
 }
 
 std::string as_json(const Options& options, const LedgerView& view) {

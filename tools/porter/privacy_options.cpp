@@ -66,10 +66,16 @@ void MechanismOptions::add_to(App& command) {
   command.add_flag("--json", json, "Print JSON");
 }
 
-void MechanismOptions::add_sigma_to(App& command) {
-  command.add_option("--sigma", sigma, "Standard deviation of the noise on the averaged gradient")
-      ->required()
-      ->type_name("SIGMA");
+void MechanismOptions::add_noise_to(App& command) {
+  auto* deviation =
+      command
+          .add_option("--sigma", sigma, "Standard deviation of the noise on the averaged gradient")
+          ->type_name("SIGMA");
+  command
+      .add_option("--noise-multiplier", multiplier,
+                  "Instead of --sigma: z = sigma b / clip, the noise on the sum over one record")
+      ->type_name("Z")
+      ->excludes(deviation);
 }
 
 std::size_t MechanismOptions::divisor() const {
@@ -90,36 +96,61 @@ PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
                         {{"replace", Adjacency::replace}, {"add-remove", Adjacency::add_remove}});
   event.level = choose<PrivacyLevel>(
       "--level", level, {{"record", PrivacyLevel::record}, {"agent", PrivacyLevel::agent}});
-  const bool needs_records = event.sampler != Sampler::poisson || !rate;
-  require(records >= 1 || (!needs_records && records == 0), ErrorKind::usage,
-          "--m: expected at least 1 record, found ", records);
-  const auto size = static_cast<std::int64_t>(divisor());
-  require(size >= 1 && (size <= records || records == 0), ErrorKind::usage,
-          "--batch: expected 1 to m = ", records, ", found ", batch);
-  require(event.sampler != Sampler::full || size == records, ErrorKind::usage,
-          "--batch: a full batch has m = ", records, " records, found ", batch);
-  require(!rate || event.sampler == Sampler::poisson, ErrorKind::usage,
-          "--q is the rate of Poisson sampling; found it with --sampler ", sampler);
-  require(!rate || (*rate > 0 && *rate <= 1), ErrorKind::usage,
-          "--q: expected a number in (0, 1], found ", rate.value_or(0));
+  check_sizes(kind);
   require(rounds >= 1, ErrorKind::usage, "--rounds: expected at least 1, found ", rounds);
   require_positive("--clip", clip);
-  require(!sigma || (*sigma >= 0 && std::isfinite(*sigma)), ErrorKind::usage,
-          "--sigma: expected a number >= 0, found ", sigma.value_or(0));
+  check_noise();
   event.records = static_cast<std::size_t>(records);
   event.batch = divisor();
   event.rate = rate;
-  event.noise_multiplier = noise_multiplier(sigma.value_or(0));
+  event.noise_multiplier = given_multiplier();
   event.steps = static_cast<std::uint64_t>(rounds);
   return event;
 }
 
-double MechanismOptions::noise_multiplier(double of_sigma) const {
-  return porter::noise_multiplier(of_sigma, divisor(), clip);
+// A rate needs neither m nor b, unless a sigma is to be understood or a whole agent protected.
+void MechanismOptions::check_sizes(Sampler kind) const {
+  require(!rate || kind == Sampler::poisson, ErrorKind::usage,
+          "--q is the rate of Poisson sampling; found it with --sampler ", sampler);
+  require(!rate || (*rate > 0 && *rate <= 1), ErrorKind::usage,
+          "--q: expected a number in (0, 1], found ", rate.value_or(0));
+  require(records >= 1 || (rate && records == 0), ErrorKind::usage,
+          "--m: expected at least 1 record, found ", records);
+  const auto size = static_cast<std::int64_t>(divisor());
+  const bool enough = size >= 1 || (rate && batch == 0 && !sigma && level == "record");
+  require(enough && batch >= 0 && (size <= records || records == 0), ErrorKind::usage,
+          "--batch: expected 1 to m = ", records, ", found ", batch,
+          rate && batch == 0 ? "; with --q alone give --noise-multiplier in place of --sigma" : "");
+  require(kind != Sampler::full || size == records, ErrorKind::usage,
+          "--batch: a full batch has m = ", records, " records, found ", batch);
 }
 
-double MechanismOptions::sigma_of(double noise_multiplier) const {
+void MechanismOptions::check_noise() const {
+  const auto check = [](const char* option, const std::optional<double>& value) {
+    require(!value || (*value >= 0 && std::isfinite(*value)), ErrorKind::usage, option,
+            ": expected a finite number >= 0, found ", value.value_or(0));
+  };
+  check("--sigma", sigma);
+  check("--noise-multiplier", multiplier);
+}
+
+void MechanismOptions::require_noise() const {
+  require(sigma || multiplier, ErrorKind::usage,
+          "expected the noise: --sigma SIGMA or --noise-multiplier Z");
+}
+
+double MechanismOptions::given_multiplier() const {
+  return multiplier ? *multiplier : noise_multiplier(sigma.value_or(0), divisor(), clip);
+}
+
+std::optional<double> MechanismOptions::sigma_of(double noise_multiplier) const {
+  if (divisor() == 0) return std::nullopt;
   return noise_multiplier * clip / static_cast<double>(divisor());
+}
+
+std::string MechanismOptions::relation() const {
+  const bool from_records = !rate || level == "agent";
+  return adjacency == "add-remove" && from_records ? "zero-out" : adjacency;
 }
 
 std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
@@ -144,22 +175,31 @@ std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
 }
 
 nlohmann::ordered_json MechanismOptions::to_json() const {
-  nlohmann::ordered_json out = {{"sampler", sampler}, {"adjacency", adjacency}, {"level", level},
-                                {"m", records},       {"batch", divisor()},     {"clip", clip},
-                                {"rounds", rounds}};
+  nlohmann::ordered_json out = {
+      {"sampler", sampler}, {"adjacency", adjacency}, {"relation", relation()}, {"level", level},
+      {"m", records},       {"batch", divisor()},     {"clip", clip},           {"rounds", rounds}};
   if (rate) out["q"] = *rate;
-  if (sigma) out["sigma"] = *sigma, out["noise_multiplier"] = noise_multiplier(*sigma);
+  if (!sigma && !multiplier) return out;
+  const auto deviation = sigma ? sigma : sigma_of(*multiplier);
+  out["sigma"] = deviation ? nlohmann::ordered_json(*deviation) : nullptr;
+  out["noise_multiplier"] = given_multiplier();
   return out;
 }
 
 std::string MechanismOptions::to_text() const {
-  std::string text = fmt::format("sampler        {}, b = {}", sampler, divisor());
+  std::string text = "sampler        " + sampler;
+  if (divisor() > 0) text += fmt::format(", b = {}", divisor());
   if (records > 0) text += fmt::format(" of m = {}", records);
   if (rate) text += fmt::format(", q = {}", *rate);
-  text += fmt::format("\nneighbours     {}, {} level\n", adjacency, level);
-  if (sigma)
-    text += fmt::format("noise          sigma {:g} on the mean, clip {:g}: z = {:g}\n", *sigma,
-                        clip, noise_multiplier(*sigma));
+  text += fmt::format(
+      "\nneighbours     {}, {} level\n",
+      relation() == "zero-out" ? "add-remove for a public m, which is zero-out" : adjacency, level);
+  const auto deviation = sigma || !multiplier ? sigma : sigma_of(*multiplier);
+  if (deviation)
+    text += fmt::format("noise          sigma {:g} on the mean, clip {:g}: z = {:g}\n", *deviation,
+                        clip, given_multiplier());
+  else if (multiplier)
+    text += fmt::format("noise          z = {:g}\n", *multiplier);
   return text + fmt::format("rounds         {}\n", rounds);
 }
 

@@ -18,19 +18,25 @@ namespace porter::cli {
 struct MechanismOptions {
   std::string sampler = "fixed", adjacency = "replace", level = "record";
   std::int64_t records = 0, batch = 0, rounds = 0;
-  std::optional<double> rate, sigma;
+  std::optional<double> rate, sigma, multiplier;
   double clip = 1;
   bool json = false;
 
   void add_to(App& command);
-  void add_sigma_to(App& command);
+  /// --sigma and --noise-multiplier: one of them.
+  void add_noise_to(App& command);
 
-  /// Checked. The noise multiplier is 0 where there is no sigma. Throws Error{usage} naming the
+  /// Checked. The noise multiplier is 0 where there is no noise yet. Throws Error{usage} naming the
   /// option.
   PrivacyEvent event() const;
-  /// sigma b / tau and back.
-  double noise_multiplier(double of_sigma) const;
-  double sigma_of(double noise_multiplier) const;
+  /// z tau / b; nothing where no b was given, with a rate alone.
+  std::optional<double> sigma_of(double noise_multiplier) const;
+  /// Throws Error{usage} unless some noise was given.
+  void require_noise() const;
+  /// What is accounted for: "replace", "add-remove", or "zero-out", which add-remove is where m is
+  /// public: the rate or the divisor is made from it, so neighbours have the same m, and a record
+  /// that contributes nothing takes the other's place.
+  std::string relation() const;
 
   /// Samplers without a certified amplification are not accounted for. For those, the event that
   /// bounds them without amplification, and why; nothing for the others.
@@ -46,7 +52,10 @@ struct MechanismOptions {
 
  private:
   PrivacyEvent event_with(Sampler kind) const;
-  std::size_t divisor() const;  // the configured b
+  void check_sizes(Sampler kind) const;
+  void check_noise() const;
+  std::size_t divisor() const;      // the configured b; 0 where there is none
+  double given_multiplier() const;  // sigma b / tau, or the given one, or 0
 };
 
 /// delta, and what is said about values that are too large.

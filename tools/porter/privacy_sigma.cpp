@@ -17,8 +17,14 @@ struct Options : AccountingOptions {
 };
 
 double calibrated(const Options& options, const PrivacyEvent& event) {
-  return options.mechanism.sigma_of(
-      calibrate_noise_multiplier(event, options.epsilon, options.delta.delta));
+  return calibrate_noise_multiplier(event, options.epsilon, options.delta.delta);
+}
+
+// What is asked for: sigma where there is a divisor b.
+std::string noise_text(const MechanismOptions& mechanism, double multiplier) {
+  if (const auto sigma = mechanism.sigma_of(multiplier))
+    return fmt::format("sigma          {}\n", rounded_up(*sigma));
+  return fmt::format("multiplier     {}\n", rounded_up(multiplier));
 }
 
 void run(Options options) {
@@ -28,22 +34,21 @@ void run(Options options) {
   const double delta = options.delta.delta;
   const auto warnings = options.check([&](const PrivacyEvent& unamplified) {
     return fmt::format("sigma = {} for epsilon = {:g}",
-                       rounded_up(calibrated(options, unamplified)), options.epsilon);
+                       rounded_up(*mechanism.sigma_of(calibrated(options, unamplified))),
+                       options.epsilon);
   });
-  mechanism.sigma = calibrated(options, mechanism.event());
+  mechanism.multiplier = calibrated(options, mechanism.event());
   const auto interval = epsilon(mechanism.event(), delta);
   if (!mechanism.json) {
     std::cout << mechanism.to_text()
               << fmt::format(
                      "delta          {:g}\n"
-                     "epsilon        {}  (certified; asked for {:g})\n"
-                     "sigma          {}\n",
-                     delta, rounded_up(interval.upper), options.epsilon,
-                     rounded_up(*mechanism.sigma));
+                     "epsilon        {}  (certified; asked for {:g})\n",
+                     delta, rounded_up(interval.upper), options.epsilon)
+              << noise_text(mechanism, *mechanism.multiplier);
     return;
   }
-  options.print_json({{"sigma", *mechanism.sigma},
-                      {"epsilon", interval.upper},
+  options.print_json({{"epsilon", interval.upper},
                       {"epsilon_lower", interval.lower},
                       {"epsilon_target", options.epsilon},
                       {"delta", delta},
@@ -61,7 +66,8 @@ void add_privacy_sigma(App& privacy) {
       ->required()
       ->type_name("EPSILON");
   command->footer(
-      "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above.\n"
+      "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above; with\n"
+      "--q and no --batch the noise multiplier is given.\n"
       "Example: porter privacy sigma --m 3256 --batch 32 --rounds 3256 --delta 1e-5 --epsilon 1");
   command->callback([options] { run(*options); });
 }

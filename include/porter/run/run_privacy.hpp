@@ -40,6 +40,9 @@ class RunPrivacy {
   /// How many releases the budget allows: secret noise stops there, simulated noise never does.
   std::uint64_t most_releases() const { return most_releases_; }
 
+  /// Which data sets are neighbours: "replace", or "zero-out" where the config says add-remove: a
+  /// run's m is public, and neighbours have the same.
+  std::string relation() const;
   /// One sentence on what is guaranteed after so many releases.
   std::string sentence(std::uint64_t releases) const;
   /// What the guarantee, were it one, would not cover.
