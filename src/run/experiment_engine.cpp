@@ -2,10 +2,13 @@
 // What an experiment does where its agents are spread over several processes.
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 
+#include "difference.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
+#include "porter/run/agent.hpp"
 #include "porter/run/experiment.hpp"
 
 namespace porter {
@@ -31,7 +34,58 @@ void gather_into(MpiSession& session, const Hosting& hosting, BasicRows<Real>& r
                            [](double value) { return static_cast<Real>(value); });
 }
 
+template <class T>
+std::string hash_of(const std::vector<T>& values) {
+  return sha256_hex({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+}
+
+std::string hash_of(const Dataset& data) {
+  return sha256_hex(concat(data.features, hash_of(data.values), hash_of(data.columns),
+                           hash_of(data.row_starts), hash_of(data.labels), hash_of(data.classes)));
+}
+
+using Facts = std::map<std::string, std::string>;
+
+std::string to_text(const Facts& facts) {
+  std::string text;
+  for (const auto& [key, value] : facts) text += key + '\0' + value + '\0';
+  return text;
+}
+
+Facts to_facts(std::span<const std::byte> bytes) {
+  Facts facts;
+  std::istringstream in(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  for (std::string key, value; std::getline(in, key, '\0') && std::getline(in, value, '\0');)
+    facts[key] = value;
+  return facts;
+}
+
 }  // namespace
+
+void require_equal_facts(MpiSession& session, const Facts& facts) {
+  const auto text = to_text(facts);
+  const auto all = session.all_gather(std::as_bytes(std::span(text)));
+  const auto root = to_facts(all[0]);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const auto difference =
+        differing_keys(root, "rank 0", to_facts(all[rank]), concat("rank ", rank));
+    require(difference.empty(), ErrorKind::usage,
+            "the ranks of the job must be started alike; these differ: ", difference);
+  }
+}
+
+// All data are one owner's here, so a hash of them may travel.
+void Experiment::compare_ranks() {
+  auto keys = config_keys(to_toml(shared_config(config_)));
+  keys["run.checkpoint"] = std::to_string(config_.run.checkpoint_every);
+  require_equal_facts(*engine_->session, keys);
+  // The same keys may name files that are not the same.
+  auto facts = agent_facts(config_, *network_, facts_.dim);
+  facts["the start x0"] = hash_of(starting_point());
+  facts["the training rows"] = hash_of(*data_.train);
+  facts["the test rows"] = data_.test ? hash_of(*data_.test) : "none";
+  require_equal_facts(*engine_->session, facts);
+}
 
 Engine mpi_engine(MpiSession& session, std::function<void(const std::string&)> report) {
   return {.process = session.rank(),
@@ -65,6 +119,7 @@ std::string run_id(const Config& config) {
 }
 
 void Experiment::join() {
+  if (meets()) compare_ranks();
   require(engine_->processes <= facts_.agents, ErrorKind::usage, "network.agents: ", facts_.agents,
           " agents cannot be spread over ", engine_->processes, " processes");
   hosting_ = std::make_unique<const Hosting>(

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# engine.sh same|killed|moved|diverged|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
+# engine.sh same|killed|moved|diverged|unlike|secret|stopped PORTER CONFIG MPIRUN...: porter run on the ranks of a job.
 set -eu
 case=$1 porter=$2 config=$3
 shift 3
@@ -83,6 +83,28 @@ diverged)
   sed -n 's/.*\(diverged after round [0-9]*\):.*/\1/p' log.mpi > b
   [ -s a ] && cmp a b || { cat log log.mpi; exit 1; }
   grep -q '"status": "diverged"' mpi/summary.json
+  ;;
+unlike)
+  # Ranks that were started with other keys, options or data find out before they train.
+  refused() {
+    "$@" > log 2>&1 && { cat log; exit 1; }
+    grep -q "the ranks of the job must be started alike; these differ: $expected" log || { cat log; exit 1; }
+    [ ! -e run ] || exit 1
+  }
+  all="--set run.engine=mpi --out run"
+  mkdir other
+  awk 'BEGIN { for (i = 0; i < 100; ++i) print i % 7 "," i % 3 "," i % 2 }' > t.csv
+  awk 'BEGIN { for (i = 0; i < 100; ++i) print i % 7 "," i % 3 "," (i == 50 ? 1 : i % 2) }' > other/t.csv
+  csv="--set data.train=$folder/t.csv --set algorithm.compressor=random_k:k=1"
+  expected="network.agents: rank 0 says 5, rank 1 says 6" \
+    refused "$@" -n 1 "$porter" run c.toml $all : -n 1 "$porter" run c.toml $all --set network.agents=6
+  expected="run.checkpoint: rank 0 says 0, rank 1 says 10" \
+    refused "$@" -n 1 "$porter" run c.toml $all : -n 1 "$porter" run c.toml $all --set run.checkpoint=every:10
+  expected="--force: rank 0 says no, rank 1 says yes" \
+    refused "$@" -n 1 "$porter" run c.toml $all : -n 1 "$porter" run c.toml $all --force
+  expected="the training rows: rank 0 says" \
+    refused "$@" -n 1 "$porter" run c.toml $all $csv : \
+    -n 1 "$porter" run c.toml $all $csv --set data.train=$folder/other/t.csv
   ;;
 stopped)
   # A rank is stopped: the watchdog names it, mpirun ends with an error, and nobody is left.

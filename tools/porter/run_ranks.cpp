@@ -7,6 +7,7 @@
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 #include "porter/run/ranks.hpp"
+#include "porter/version.hpp"
 #include "progress.hpp"
 #include "run_one.hpp"
 
@@ -17,8 +18,14 @@ void say(std::uint32_t rank, const std::string& text) {
   fmt::print(stderr, "porter: rank {}: {}\n", rank, text);
 }
 
-// The folder that rank 0 names, which may hold the time.
-std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& out) {
+// The folder that rank 0 names, which may hold the time. What decides which collective calls follow
+// is compared first.
+std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& out,
+                             ExistingRun existing) {
+  const bool resume = existing == ExistingRun::resume, force = existing == ExistingRun::replace;
+  require_equal_facts(session, {{"porter", kVersion},
+                                {"--resume", resume ? "yes" : "no"},
+                                {"--force", force ? "yes" : "no"}});
   const auto all = session.all_gather(std::as_bytes(std::span(out.native())));
   return std::string(reinterpret_cast<const char*>(all[0].data()), all[0].size());
 }
@@ -82,7 +89,7 @@ TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
   const auto trace =
       options.trace.empty() ? nullptr : std::make_shared<RoundTrace>(session->rank());
   try {
-    const auto status = run(*session, config, agreed(*session, out), existing, trace);
+    const auto status = run(*session, config, agreed(*session, out, existing), existing, trace);
     if (trace)
       std::ofstream(fmt::format("{}.{}", options.trace, session->rank())) << trace->to_json();
     return status;

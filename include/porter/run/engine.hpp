@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "porter/algo/problem.hpp"
 #include "porter/comm/hosting.hpp"
@@ -39,6 +41,9 @@ struct Engine {
   /// Told what went wrong and was repaired, one line each.
   std::function<void(const std::string&)> report = [](const std::string&) {};
 };
+
+/// Collective: Error{usage} at every rank, naming keys and ranks, unless all give the same facts.
+void require_equal_facts(MpiSession& session, const std::map<std::string, std::string>& facts);
 
 /// The ranks of a job are the processes.
 Engine mpi_engine(MpiSession& session, std::function<void(const std::string&)> report);

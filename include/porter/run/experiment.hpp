@@ -113,6 +113,7 @@ class Experiment {
   void build_privacy(std::shared_ptr<AccountantCache> cache);
   void build_algorithm(ReleaseJournal* journal);
   void join();
+  void compare_ranks();
   // What is about other processes: experiment_engine.cpp.
   bool meets() const { return engine_ && engine_->session; }
   void gather();
