@@ -111,10 +111,12 @@ Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& po
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {
   const bool classes = !problem_.train.classes.empty();
   const auto x = mean_row(X);
-  const auto train = evaluate_point(problem_.model, problem_.train, x, true, pool_);
-  row.loss = train.loss;
-  row.grad_norm_sq = squared_norm(train.gradient);
-  if (classes) row.train_accuracy = train.accuracy;
+  if (row.raw) {
+    const auto train = evaluate_point(problem_.model, problem_.train, x, true, pool_);
+    row.loss = train.loss;
+    row.grad_norm_sq = squared_norm(train.gradient);
+    if (classes) row.train_accuracy = train.accuracy;
+  }
   if (test_ != nullptr) {
     const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
     row.test_loss = test.loss;
@@ -131,6 +133,12 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
     return;
   }
   const auto points = measured_points(X);
+  if (row.raw) measure_losses(points, row);
+  if (row.test_accuracy) measure_accuracies(points, row);
+}
+
+void Evaluator::measure_losses(std::span<const std::span<const double>> points,
+                               MetricsRow& row) const {
   const auto train = evaluate_points(problem_.model, agent_train_, points, pool_);
   const auto agents = static_cast<double>(points.size());
   const auto train_rows = static_cast<double>(agent_train_.rows());
@@ -141,7 +149,11 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
     row.agent_loss_mean += loss / agents;
     if (!(loss <= row.agent_loss_worst)) row.agent_loss_worst = loss;  // a NaN is the worst
   }
-  if (!row.test_accuracy) return;
+}
+
+void Evaluator::measure_accuracies(std::span<const std::span<const double>> points,
+                                   MetricsRow& row) const {
+  const auto agents = static_cast<double>(points.size());
   const auto test_rows = static_cast<double>(agent_test_.rows());
   row.agent_accuracy_mean = 0;
   row.agent_accuracy_worst = 1;

@@ -85,6 +85,8 @@ double parameters_per_row(const ModelOptions& model, const Dataset& data, std::s
   return static_cast<double>(dim) - first * (1 - std::min(1.0, 3 * share_off_background(data)));
 }
 
+bool is_secret(const Config& config) { return config.privacy && config.privacy->noise == "secure"; }
+
 Mask parse_mask(const std::string& name) {
   return name == "own" ? Mask::own : name == "shared" ? Mask::shared : Mask::sweep;
 }
@@ -136,7 +138,8 @@ void Experiment::use_data() {
   facts_.samples_per_agent = m;
   facts_.dim = model_->dim();
   facts_.batch = config_.algorithm.batch == 0 ? m : config_.algorithm.batch;
-  if (!train.classes.empty())
+  raw_metrics_ = !is_secret(config_);
+  if (!train.classes.empty() && (data_.test || raw_metrics_))
     facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
   facts_.evaluation_rounds = evaluation_rounds(
       config_.run.evaluate, config_.algorithm.rounds,
@@ -268,21 +271,33 @@ double Experiment::utility_sum(double grad_norm_sq) const {
   return utility_sum_ + (gap * previous_->grad_norm_sq + slope * gap * (gap + 1) / 2);
 }
 
-// Whether an agent is where public numbers say that it cannot have got. The iterates say it, not
-// the losses: those are not covered by any privacy.
-bool Experiment::agent_is_lost() const {
+// Beside the losses, where they are known, the iterates tell, which the run's privacy covers:
+// whether an agent is where public numbers say that it cannot have got.
+bool Experiment::has_diverged(const MetricsRow& row) const {
+  if (row.raw && !(std::isfinite(row.loss) && std::isfinite(row.grad_norm_sq))) return true;
   const auto& X = algorithm_->iterates();
-  if (!find_algorithm(config_.algorithm.name).gossips()) return false;
   const auto mean = mean_row(X);
+  if (!all_finite(mean)) return true;
+  if (!find_algorithm(config_.algorithm.name).gossips()) return false;
   const double limit = bounds_.apart(std::sqrt(squared_norm(mean)));
   for (std::size_t i = 0; i < X.agents(); ++i)
     if (!(std::sqrt(squared_distance(X.row(i), mean)) <= limit)) return true;
   return false;
 }
 
+void Experiment::include_raw_metrics() {
+  if (raw_metrics_) return;
+  raw_metrics_ = true;
+  facts_.notes.push_back(
+      "--raw-metrics: metrics.csv and summary.json hold losses, gradient norms and accuracies of "
+      "the "
+      "training data, which no epsilon covers");
+}
+
 MetricsRow Experiment::measure() const {
   MetricsRow row;
   row.round = round_;
+  row.raw = raw_metrics_;
   evaluator_->measure(algorithm_->iterates(), row);
   row.tracking_error = algorithm_->tracking_error();
   const auto agents = static_cast<double>(facts_.agents);
@@ -291,7 +306,7 @@ MetricsRow Experiment::measure() const {
   row.epsilon = privacy_->epsilon(releases_);
   row.seconds = training_seconds_;
   row.utility = utility_sum(row.grad_norm_sq) / (round_ + 1.0);
-  row.diverged = !std::isfinite(row.loss) || !std::isfinite(row.grad_norm_sq) || agent_is_lost();
+  row.diverged = has_diverged(row);
   return row;
 }
 
@@ -303,7 +318,7 @@ MetricsRow Experiment::evaluate() {
   share(row);
   utility_sum_ = utility_sum(row.grad_norm_sq);
   previous_ = row;
-  if (!best_ || row.loss < best_->loss) {
+  if (row.raw && (!best_ || row.loss < best_->loss)) {
     best_ = row;
     x_best_ = mean_row(algorithm_->iterates());
   }
@@ -318,10 +333,11 @@ void Experiment::with_model(const std::function<void(const NpzParts&)>& use) con
     rows.parts.push_back(X.row(X.agents() == 1 ? 0 : i));
   const auto vector = [](const std::vector<double>& x) { return NpyParts{{x.size()}, {x}}; };
   const auto x_mean = mean_row(X);
-  use({{"X", std::move(rows)},
-       {"x_mean", vector(x_mean)},
-       {"x_best", vector(x_best_.empty() ? x_mean : x_best_)},
-       {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}});
+  NpzParts parts = {{"X", std::move(rows)},
+                    {"x_mean", vector(x_mean)},
+                    {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}};
+  if (!is_secret(config_)) parts.insert({"x_best", vector(x_best_.empty() ? x_mean : x_best_)});
+  use(parts);
 }
 
 }  // namespace porter

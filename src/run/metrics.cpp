@@ -8,6 +8,7 @@
 namespace porter {
 
 std::optional<double> MetricsColumn::get(const MetricsRow& row) const {
+  if (raw && !row.raw) return std::nullopt;
   return std::visit([&](auto member) -> std::optional<double> { return row.*member; }, field);
 }
 
@@ -26,14 +27,14 @@ void MetricsColumn::set(MetricsRow& row, std::optional<double> value) const {
 const std::vector<MetricsColumn>& metrics_columns() {
   static const std::vector<MetricsColumn> columns = {
       {"round", &MetricsRow::round},
-      {"loss", &MetricsRow::loss},
-      {"grad_norm_sq", &MetricsRow::grad_norm_sq},
-      {"utility", &MetricsRow::utility},
-      {"train_accuracy", &MetricsRow::train_accuracy},
+      {"loss", &MetricsRow::loss, true},
+      {"grad_norm_sq", &MetricsRow::grad_norm_sq, true},
+      {"utility", &MetricsRow::utility, true},
+      {"train_accuracy", &MetricsRow::train_accuracy, true},
       {"test_accuracy", &MetricsRow::test_accuracy},
       {"test_loss", &MetricsRow::test_loss},
-      {"agent_loss_mean", &MetricsRow::agent_loss_mean},
-      {"agent_loss_worst", &MetricsRow::agent_loss_worst},
+      {"agent_loss_mean", &MetricsRow::agent_loss_mean, true},
+      {"agent_loss_worst", &MetricsRow::agent_loss_worst, true},
       {"agent_accuracy_mean", &MetricsRow::agent_accuracy_mean},
       {"agent_accuracy_worst", &MetricsRow::agent_accuracy_worst},
       {"consensus_error", &MetricsRow::consensus_error},

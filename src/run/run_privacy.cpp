@@ -205,10 +205,8 @@ std::string RunPrivacy::relation() const {
 }
 
 std::vector<std::string> RunPrivacy::not_covered() const {
-  std::vector<std::string> list = {
-      "metrics.csv, summary.json and x_best, which are computed from raw data",
-      "choosing settings by looking at results on the same data",
-      "timing and other side channels of the machine"};
+  std::vector<std::string> list = {"choosing settings by looking at results on the same data",
+                                   "timing and other side channels of the machine"};
   const auto meeting = find_algorithm(config_.algorithm.name).meeting;
   if (meeting == AlgorithmInfo::Meeting::aggregator)
     list.insert(list.begin(), "what the secure aggregation sees: central, not local privacy");

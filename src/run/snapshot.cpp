@@ -74,6 +74,9 @@ std::optional<MetricsRow> unpack_row(const NpyArray& array) {
   for (std::size_t c = 0; c < columns.size(); ++c)
     columns[c].set(row,
                    std::isnan(array.values[c]) ? std::nullopt : std::optional(array.values[c]));
+  for (std::size_t c = 0; c < columns.size(); ++c)  // train_accuracy may be empty of itself
+    if (columns[c].raw && !std::isnan(array.values[c])) return row;
+  row.raw = false;
   return row;
 }
 
@@ -137,6 +140,8 @@ void Experiment::restore(const Npz& snapshot, const std::string& source) {
   x_out_ = unpack_point(snapshot, "x_out", source, facts_.dim);
   previous_ = unpack_row(member(snapshot, "row_previous", source));
   best_ = unpack_row(member(snapshot, "row_best", source));
+  require(!previous_ || previous_->raw || !raw_metrics_, ErrorKind::usage, source,
+          ": --raw-metrics: the run began without them, so their means are not known");
 }
 
 }  // namespace porter

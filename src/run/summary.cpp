@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json_text.hpp"
+#include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/run_folder.hpp"
 #include "porter/version.hpp"
@@ -88,6 +89,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"sigma", facts.sigma},
       {"epsilon", interval_json(experiment)},
       {"privacy", experiment.privacy().sentence(experiment.releases())},
+      {"raw_metrics", experiment.has_raw_metrics()},
       {"notes", facts.notes},
       {"majority_rate", or_null(facts.majority_rate)},
       {"last", row_json(last)},
@@ -139,7 +141,13 @@ std::string privacy_json(const Experiment& experiment) {
   json["accountant"] = bounds ? Json(bounds->method) : Json(nullptr);
   if (secret && bounds)
     json["guarantee"] = {{"epsilon", bounds->upper}, {"delta", config.privacy->delta}};
-  json["not_covered"] = privacy.not_covered();
+  auto not_covered = privacy.not_covered();
+  if (experiment.has_raw_metrics())
+    not_covered.insert(
+        not_covered.begin(),
+        concat("metrics.csv", secret ? " and summary.json" : ", summary.json and x_best",
+               ", which are computed from raw data"));
+  json["not_covered"] = not_covered;
   json["warnings"] = facts.notes;
   return json_text(json, 2) + "\n";
 }

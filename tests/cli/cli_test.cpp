@@ -305,6 +305,21 @@ TEST_F(Cli, CompareAndReportReadWhatRunWrote) {
   EXPECT_NE(read_file(dir_ / "r.html").find("<svg"), std::string::npos);
 }
 
+TEST_F(Cli, ASecretRunShowsNoFiguresOfItsTrainingDataUnlessAskedTo) {
+  const std::string secret = "--set privacy.noise=secure --set privacy.delta=1e-3";
+  const auto quiet = porter("run c.toml --out quiet " + secret);
+  ASSERT_EQ(quiet.exit_code, 0) << quiet.output;
+  EXPECT_EQ(quiet.output.find("loss"), std::string::npos) << quiet.output;
+  const auto raw = porter("run c.toml --out raw --raw-metrics " + secret);
+  ASSERT_EQ(raw.exit_code, 0) << raw.output;
+  EXPECT_NE(raw.output.find("loss"), std::string::npos) << raw.output;
+  EXPECT_NE(raw.output.find("no epsilon covers"), std::string::npos) << raw.output;
+  EXPECT_EQ(porter("compare quiet raw").exit_code, 0);
+  EXPECT_EQ(porter("report quiet raw --out r.html").exit_code, 0);
+  EXPECT_EQ(porter("eval quiet").exit_code, 0);
+  EXPECT_EQ(porter("eval quiet --which x_best").exit_code, 1);
+}
+
 TEST_F(Cli, EveryCommandHasHelp) {
   for (const char* command : {"demo", "run", "eval", "compare", "report", "graph", "data"}) {
     const auto result = porter(std::string(command) + " --help");

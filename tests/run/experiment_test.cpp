@@ -180,6 +180,49 @@ TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoi
   EXPECT_EQ(read_file(path / "model.npz"), model);
 }
 
+// Exact losses of the training data are no part of what epsilon covers, and neither is an average
+// that they chose.
+TEST_F(ExperimentTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAskedFor) {
+  const auto secret = config(
+      {"privacy.noise=secure", "privacy.epsilon=2", "algorithm.batch=3", "run.evaluate=every:20"});
+  for (const bool raw : {false, true}) {
+    SCOPED_TRACE(raw);
+    const auto path = dir_ / (raw ? "raw" : "covered");
+    Experiment experiment(secret);
+    if (raw) experiment.include_raw_metrics();
+    RunFolder folder(path, experiment, ExistingRun::refuse);
+    train_in_folder(experiment, folder, {});
+    const auto model = load_npz(path / "model.npz");
+    EXPECT_FALSE(model.contains("x_best"));
+    EXPECT_TRUE(model.contains("x_mean") && model.contains("x_out") && model.contains("X"));
+    const auto summary = nlohmann::json::parse(read_file(path / "summary.json"));
+    for (const char* name : {"loss", "grad_norm_sq", "utility", "train_accuracy", "agent_loss_mean",
+                             "agent_loss_worst"})
+      EXPECT_EQ(summary["last"][name].is_null(), !raw) << name;
+    EXPECT_EQ(summary["best"].is_null(), !raw);
+    EXPECT_FALSE(summary["last"]["test_accuracy"].is_null());
+    EXPECT_EQ(summary["raw_metrics"], raw);
+    EXPECT_EQ(summary["notes"].dump().find("no epsilon covers") != std::string::npos, raw);
+    const auto statement = nlohmann::json::parse(read_file(path / "privacy.json"));
+    EXPECT_EQ(statement["not_covered"].dump().find("raw data") != std::string::npos, raw);
+    // Round 60: loss, gradient norm, utility and training accuracy.
+    EXPECT_EQ(read_file(path / "metrics.csv").find("\n60,,,,,0.") != std::string::npos, !raw);
+  }
+  // The checkpoint holds none, either, and a run that began without them goes on without.
+  Experiment again(secret);
+  RunFolder folder(dir_ / "covered", again, ExistingRun::resume);
+  again.include_raw_metrics();
+  EXPECT_THROW(folder.restore(again), Error);
+}
+
+TEST_F(ExperimentTest, WithoutATestSetTheMajorityOfSecretLabelsIsNotTold) {
+  const auto facts = [&](const char* noise) {
+    return Experiment(config({"data.test=", std::string("privacy.noise=") + noise})).facts();
+  };
+  EXPECT_TRUE(facts("simulated").majority_rate);
+  EXPECT_FALSE(facts("secure").majority_rate);
+}
+
 // A kill between two agents' charges leaves one ledger ahead. The others follow before a checkpoint
 // can say that there was one more release.
 TEST_F(ExperimentTest, LedgersThatCountDifferentlyAreBroughtTogether) {

@@ -91,7 +91,7 @@ std::string Progress::line() const {
   if (terminal_) text += progress_bar(double(round) / rounds) + "  ";
   text += fmt::format("round {}/{}", round, rounds);
   if (row_) {
-    text += fmt::format("  loss {:.4g}", row_->loss);
+    if (row_->raw) text += fmt::format("  loss {:.4g}", row_->loss);
     if (row_->test_accuracy) text += fmt::format("  accuracy {:.2f} %", 100 * *row_->test_accuracy);
   }
   if (row_ && row_->epsilon) text += fmt::format("  epsilon {:.3g}", *row_->epsilon);

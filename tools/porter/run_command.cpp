@@ -47,7 +47,7 @@ int run(const Options& options) {
                                        : std::filesystem::path(options.out);
   const auto status = config.run.engine == "mpi"
                           ? run_on_ranks(config, out, existing, options.ranks)
-                          : run_one(config, out, existing);
+                          : run_one(config, out, existing, options.ranks.raw_metrics);
   return status == TrainStatus::interrupted ? 1 : 0;
 }
 
@@ -66,6 +66,10 @@ void add_run_command(App& app, int& exit_code) {
                         "continue the run in --out from its checkpoint; the config must be "
                         "the same, run.threads, run.checkpoint and run.engine aside");
   command->add_flag("--force", options->force, "replace the run in --out")->excludes(resume);
+  command->add_flag("--raw-metrics", options->ranks.raw_metrics,
+                    "with privacy.noise = \"secure\": also write losses, gradient norms and "
+                    "accuracies of the training data. They are exact, so whoever sees metrics.csv, "
+                    "summary.json or the terminal learns more than the certified epsilon allows");
   command
       ->add_option("--watchdog", options->ranks.watchdog_seconds,
                    "with MPI: a rank that gives no sign of life for so long ends the job")

@@ -20,18 +20,21 @@ extern "C" void on_signal(int signal) {
 }
 
 void print_result(const Experiment& experiment, const MetricsRow& row) {
-  fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
-             row.grad_norm_sq);
+  if (row.raw)
+    fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
+               row.grad_norm_sq);
+  else
+    fmt::print("no figures of the training data: the noise is secret, and no epsilon covers them");
   if (row.test_accuracy) fmt::print(", test accuracy {:.2f} %", 100 * *row.test_accuracy);
   if (experiment.facts().majority_rate && row.test_accuracy)
     fmt::print(" (majority class {:.2f} %)", 100 * *experiment.facts().majority_rate);
   fmt::print("\n");
-  if (row.agent_accuracy_mean)
-    fmt::print(
-        "agents: accuracy mean {:.2f} %, worst {:.2f} %; loss worst {:.6g}; consensus error "
-        "{:.3g}\n",
-        100 * *row.agent_accuracy_mean, 100 * *row.agent_accuracy_worst, row.agent_loss_worst,
-        row.consensus_error);
+  if (row.agent_accuracy_mean) {
+    fmt::print("agents: accuracy mean {:.2f} %, worst {:.2f} %; ", 100 * *row.agent_accuracy_mean,
+               100 * *row.agent_accuracy_worst);
+    if (row.raw) fmt::print("loss worst {:.6g}; ", row.agent_loss_worst);
+    fmt::print("consensus error {:.3g}\n", row.consensus_error);
+  }
   fmt::print("{} sent per agent; {:.3g} ms a round; {:.1f} s training, {:.1f} s evaluating\n",
              human_bits(row.bits_per_agent),
              1e3 * experiment.training_seconds() / std::max(1U, experiment.round()),
@@ -91,13 +94,15 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
     fmt::print("results in {}\n", folder_name);
 }
 
-TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing) {
+TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
+                    bool raw_metrics) {
   if (existing == ExistingRun::resume) RunFolder::require_same_config(out, config);
   if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == "finished") {
     fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
   }
   Experiment experiment(config);
+  if (raw_metrics) experiment.include_raw_metrics();
   RunFolder folder(out, experiment, existing);
   if (existing == ExistingRun::resume) folder.restore(experiment);
   print_facts(experiment);

@@ -25,9 +25,11 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
 
 /// Trains in the folder with a progress display, then says how it ended. Error{numeric} if it
 /// diverged.
-TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing);
+TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
+                    bool raw_metrics = false);
 
 struct RankOptions {
+  bool raw_metrics = false;      ///< with secret noise, figures of the training data all the same
   double watchdog_seconds = 60;  ///< after which a silent rank ends the job
   std::string trace;             ///< PATH: rank R writes PATH.R; empty: no trace
 };

@@ -61,7 +61,7 @@ TrainStatus train_and_show(Experiment& experiment, MpiSession& session,
 }
 
 TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
-                ExistingRun existing, const std::shared_ptr<RoundTrace>& trace) {
+                ExistingRun existing, bool raw_metrics, const std::shared_ptr<RoundTrace>& trace) {
   if (existing == ExistingRun::resume && already_finished(session, config, out)) {
     if (session.rank() == 0)
       fmt::print("{} is finished already; nothing to resume\n", out.string());
@@ -71,6 +71,7 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
   auto engine = mpi_engine(session, report);
   engine.trace = trace;
   Experiment experiment(config, load_run_data(config), std::move(engine));
+  if (raw_metrics) experiment.include_raw_metrics();
   try {
     return train_and_show(experiment, session, out, existing);
   } catch (const std::exception& error) {
@@ -89,7 +90,8 @@ TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
   const auto trace =
       options.trace.empty() ? nullptr : std::make_shared<RoundTrace>(session->rank());
   try {
-    const auto status = run(*session, config, agreed(*session, out, existing), existing, trace);
+    const auto status = run(*session, config, agreed(*session, out, existing), existing,
+                            options.raw_metrics, trace);
     if (trace)
       std::ofstream(fmt::format("{}.{}", options.trace, session->rank())) << trace->to_json();
     return status;

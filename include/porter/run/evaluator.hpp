@@ -35,6 +35,8 @@ class Evaluator {
 
  private:
   void measure_agents(const Rows& X, MetricsRow& row) const;
+  void measure_losses(std::span<const std::span<const double>> points, MetricsRow& row) const;
+  void measure_accuracies(std::span<const std::span<const double>> points, MetricsRow& row) const;
 
   Problem problem_;
   const Dataset* test_;  // may be null

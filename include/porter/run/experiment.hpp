@@ -87,8 +87,13 @@ class Experiment {
   /// The metrics now, remembering nothing: the run goes on as if nobody had looked.
   MetricsRow measure() const;
 
-  /// x_mean (d), X (n x d), x_best (d), x_out (d); x_out is the last average where its round has
-  /// not come yet.
+  /// Figures of the training data are measured although the noise is secret: no epsilon covers
+  /// them. Before the first evaluation. Without secret noise they always are.
+  void include_raw_metrics();
+  bool has_raw_metrics() const { return raw_metrics_; }
+
+  /// x_mean (d), X (n x d), x_out (d) and, unless the noise is secret, x_best (d), which the losses
+  /// choose; x_out is the last average where its round has not come yet.
   void with_model(const std::function<void(const NpzParts&)>& use) const;
 
   /// All that a later restore needs to continue bit for bit. Collective; where processes cannot
@@ -122,7 +127,7 @@ class Experiment {
   std::optional<std::vector<std::uint32_t>> kept_agents(bool copied) const;
   std::vector<double> starting_point() const;
   double utility_sum(double grad_norm_sq) const;
-  bool agent_is_lost() const;
+  bool has_diverged(const MetricsRow& row) const;
 
   Config config_;
   RunFacts facts_;
@@ -139,6 +144,7 @@ class Experiment {
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;
 
+  bool raw_metrics_ = true;
   PublicBounds bounds_;
   Traffic gathered_traffic_;
   std::uint32_t round_ = 0;

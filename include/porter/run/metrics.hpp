@@ -26,7 +26,8 @@ struct MetricsRow {
   double link_bits_per_agent = 0;  ///< sent so far, every copy counted, and a server's answers
   std::optional<double> epsilon;   ///< certified so far; empty where nothing is certified
   double seconds = 0;              ///< of training so far, evaluation not counted
-  bool diverged = false;           ///< the loss is not finite, or an agent is lost; no column
+  bool raw = true;  ///< whether it has the figures of the training data; else their cells are empty
+  bool diverged = false;  ///< the loss is not finite, or an agent is lost; no column
 };
 
 /// A column of metrics.csv: its name and where a row holds it.
@@ -35,6 +36,7 @@ struct MetricsColumn {
   std::variant<std::uint32_t MetricsRow::*, double MetricsRow::*,
                std::optional<double> MetricsRow::*>
       field;
+  bool raw = false;  ///< computed from the training data, which no noise covers
 
   /// Nothing for an empty cell.
   std::optional<double> get(const MetricsRow& row) const;
