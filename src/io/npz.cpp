@@ -53,6 +53,10 @@ std::uint32_t checksum(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+std::string member_key(const std::string& name) {
+  return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+}
+
 // The end record is the last thing in the file, except for a comment of up to 65535 bytes.
 std::size_t find_end_record(std::string_view bytes, const std::string& name) {
   for (std::size_t back = kEndSize; back <= bytes.size() && back <= kEndSize + 0xFFFF; ++back)
@@ -154,6 +158,7 @@ Npz decode_npz(std::string_view bytes, const std::string& name) {
   const auto end = find_end_record(bytes, name);
   const auto count = number_at<std::uint16_t>(bytes, end + 10, name);
   std::size_t at = number_at<std::uint32_t>(bytes, end + 16, name);
+  std::size_t claimed = 0;
   for (int i = 0; i < count; ++i) {
     require(number_at<std::uint32_t>(bytes, at, name) == kCentralHeader, ErrorKind::io, name,
             ": damaged zip directory");
@@ -177,12 +182,17 @@ Npz decode_npz(std::string_view bytes, const std::string& name) {
                                 number_at<std::uint16_t>(bytes, local + 28, name);
     require(data_at <= bytes.size() && packed_size <= bytes.size() - data_at, ErrorKind::io, name,
             ": member '", key, "' is truncated");
+    claimed += packed_size;
+    require(claimed <= bytes.size(), ErrorKind::io, name, ": member '", key,
+            "' shares its bytes with another: damaged zip directory");
+    require(!arrays.contains(member_key(key)), ErrorKind::io, name, ": member '", key,
+            "' is there twice");
     require(method == 0 || method == 8, ErrorKind::io, name, ": member '", key,
             "' is packed by an unknown method ", method);
     const auto packed = bytes.substr(data_at, packed_size);
     const std::string data = method == 0 ? std::string(packed) : inflate_raw(packed, size, name);
     require(checksum(data) == crc, ErrorKind::io, name, ": member '", key, "' fails its checksum");
-    if (key.ends_with(".npy")) key.resize(key.size() - 4);
+    key = member_key(key);
     arrays[key] = decode_npy(data, name + "[" + key + "]");
   }
   return arrays;

@@ -65,6 +65,27 @@ TEST(Npz, RefusesTruncationAndAlteredMembers) {
   EXPECT_THROW(decode_npz(altered, "memory"), Error);
 }
 
+// A directory of many entries over one body would unpack to any size.
+TEST(Npz, RefusesMembersThatShareTheirBytes) {
+  const Npz one = {{"a", {{1000}, std::vector<double>(1000, 1.5)}}};
+  const auto bytes = encode_npz(one);
+  const auto directory_at = bytes.rfind(std::string("PK\x01\x02", 4));
+  const auto end_at = bytes.rfind(std::string("PK\x05\x06", 4));
+  const auto entry = bytes.substr(directory_at, end_at - directory_at);
+  for (const bool same_name : {true, false}) {
+    std::string many = bytes.substr(0, directory_at), end = bytes.substr(end_at);
+    constexpr int kMembers = 5000;
+    for (int i = 0; i < kMembers; ++i) {
+      auto copy = entry;
+      if (!same_name) copy[copy.size() - 5] = static_cast<char>('a' + i % 26);
+      many += copy;
+    }
+    end[10] = static_cast<char>(kMembers & 0xFF);
+    end[11] = static_cast<char>(kMembers >> 8);
+    EXPECT_THROW(decode_npz(many + end, "memory"), Error);
+  }
+}
+
 TEST(Npz, NamesTheMembersWhenOneIsMissing) {
   const Npz arrays = {{"a", kMatrix}, {"b", kMatrix}};
   try {
