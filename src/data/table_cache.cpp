@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table_cache.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <unordered_map>
 
@@ -128,9 +133,43 @@ std::string key_of(const std::vector<std::string>& files, std::size_t features) 
 
 std::string cache_name(const std::vector<std::string>& files, std::size_t features) {
   std::string all = concat(features);
-  for (const auto& file : files) all += "\n" + fs::absolute(file).string();
+  for (const auto& file : files) all += concat("\n", fs::absolute(file).string());
   return fs::path(files.front()).filename().string() + "-" + sha256_hex(all).substr(0, 16) +
          ".table";
+}
+
+fs::path folder_in(const fs::path& cache) { return cache / "parsed"; }
+
+// Whether there is such a folder, of this user and no link, that nobody else can look into.
+bool make_private_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::create_directories(folder.parent_path(), ignored);
+  ::mkdir(folder.c_str(), 0700);
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) return false;
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  return (status.st_mode & 077) == 0 || ::chmod(folder.c_str(), 0700) == 0;
+}
+
+bool is_plain_file(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Written beside the target under a name of its own, which mkostemp creates with mode 0600.
+void write_private(const fs::path& path, std::string_view bytes) {
+  std::string temporary = path.string() + ".XXXXXX";
+  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return;
+  bool written = true;
+  while (written && !bytes.empty()) {
+    const auto count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    written = count > 0;
+    if (written) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  written = ::close(file) == 0 && written;
+  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
 }
 
 bool worth_caching(const std::vector<std::string>& files) {
@@ -188,11 +227,11 @@ std::optional<FileTable> decode_table(std::string_view bytes, std::string_view k
 CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<std::string>& files,
                        std::size_t features, const std::function<FileTable()>& parse) {
   if (!cache || !worth_caching(files)) return {parse()};
-  const auto folder = *cache / "parsed", path = folder / cache_name(files, features);
+  const auto folder = folder_in(*cache), path = folder / cache_name(files, features);
+  if (!make_private_folder(folder)) return {parse()};
   const auto key = key_of(files, features);
   bool damaged = false;
-  std::error_code missing;
-  if (fs::exists(path, missing)) {
+  if (is_plain_file(path)) {
     try {
       const auto bytes = read_raw_file(path);
       if (auto table = decode_table(bytes, key)) {
@@ -207,13 +246,17 @@ CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<s
   }
   auto table = parse();
   try {
-    if (key_of(files, features) == key) {  // else a source changed while it was parsed
-      fs::create_directories(folder);
-      write_file(path, encode_table(table, key));
-    }
+    if (key_of(files, features) == key)  // else a source changed while it was parsed
+      write_private(path, encode_table(table, key));
   } catch (const std::exception&) {  // the cache only saves time
   }
   return {std::move(table), damaged};
+}
+
+void forget_table(const fs::path& cache, const std::vector<std::string>& files,
+                  std::size_t features) {
+  std::error_code missing;
+  fs::remove(folder_in(cache) / cache_name(files, features), missing);
 }
 
 }  // namespace porter

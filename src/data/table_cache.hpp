@@ -27,9 +27,15 @@ struct CachedTable {
 /// What `parse` makes of the files, kept in the folder `cache` if there is one and it can be
 /// written. The key of a cache file is the SHA-256 of all source bytes and the `features` asked
 /// for: a source that changed, even within a second or under an old date, is parsed anew. Small
-/// files are parsed every time. The cache only saves time: what goes wrong with it is no error.
+/// files are parsed every time. The cache only saves time: what goes wrong with it is no error. It
+/// holds copies of what may not be for everybody: the folder is 0700 and a file 0600, and neither
+/// is used where it is a link.
 CachedTable load_table(const std::optional<std::filesystem::path>& cache,
                        const std::vector<std::string>& files, std::size_t features,
                        const std::function<FileTable()>& parse);
+
+/// Removes a copy that an earlier load kept of them.
+void forget_table(const std::filesystem::path& cache, const std::vector<std::string>& files,
+                  std::size_t features);
 
 }  // namespace porter

@@ -2,6 +2,7 @@
 #include "data/table_cache.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -144,6 +145,42 @@ TEST(TableCache, ManyReadersAtOnceAllGetTheTable) {
   for (auto& thread : threads) thread.join();
   for (const auto count : rows) EXPECT_EQ(count, 6000U);
   EXPECT_EQ(f.load().train.rows(), 6000U);
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat status {};
+  lstat(path.c_str(), &status);
+  return status.st_mode & 0777;
+}
+
+TEST(TableCache, IsForItsUserAlone) {
+  const Fixture f;
+  fs::create_directories(f.cache / "parsed");
+  fs::permissions(f.cache / "parsed", fs::perms(0755));  // as an older version left it
+  const auto before = umask(0);
+  f.load();
+  umask(before);
+  EXPECT_EQ(mode_of(f.cache / "parsed"), 0700U);
+  EXPECT_EQ(mode_of(f.file()), 0600U);
+}
+
+TEST(TableCache, FollowsNoLinks) {
+  const Fixture f;
+  f.load();
+  const auto path = f.file();
+  const auto elsewhere = f.dir / "elsewhere";
+  fs::rename(path, elsewhere);
+  fs::create_symlink(elsewhere, path);
+  const auto bytes = read_raw_file(elsewhere);
+  EXPECT_EQ(f.load().train.rows(), 6000U);
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path)));  // replaced, not written through
+  EXPECT_EQ(read_raw_file(elsewhere), bytes);
+
+  fs::remove_all(f.cache / "parsed");
+  fs::create_directories(f.dir / "other");
+  fs::create_directory_symlink(f.dir / "other", f.cache / "parsed");
+  EXPECT_EQ(f.load().train.rows(), 6000U);
+  EXPECT_TRUE(fs::is_empty(f.dir / "other"));
 }
 
 }  // namespace
