@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls_wire.hpp"
 
-#include <set>
-
+#include "fact_differences.hpp"
 #include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
@@ -69,25 +68,6 @@ std::optional<std::size_t> longest(LinkKind kind, LinkSide from, bool greeted,
       return only(greeted, 1);
   }
   return std::nullopt;
-}
-
-// The keys whose values differ or that only one side has.
-std::set<std::string> differing_keys(const std::map<std::string, std::string>& ours,
-                                     const std::map<std::string, std::string>& theirs) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : ours) {
-    const auto found = theirs.find(key);
-    if (found == theirs.end() || found->second != value) keys.insert(key);
-  }
-  for (const auto& [key, value] : theirs)
-    if (!ours.contains(key)) keys.insert(key);
-  return keys;
-}
-
-std::string listing(const std::set<std::string>& keys) {
-  std::string text;
-  for (const auto& key : keys) text += (text.empty() ? "" : ", ") + key;
-  return text;
 }
 
 }  // namespace
@@ -192,8 +172,8 @@ std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbou
                : concat("there is no process ", hello.process);
   if (hello.protocol != kProtocolVersion)
     return concat("protocol version ", kProtocolVersion, " expected, ", hello.protocol, " found");
-  const auto keys = differing_keys(options.facts, hello.facts);
-  if (!keys.empty()) return cited("another run; these differ: " + listing(keys));
+  const auto differing = fact_differences(options.facts, hello.facts);
+  if (!differing.empty()) return cited("another run; these differ: " + differing);
   return std::nullopt;
 }
 
