@@ -46,14 +46,14 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
   const auto desk = desks_.take();
-  draw_batch(agent, round, desk->batch);
+  draw_counted(agent, round, desk->batch);
   prepare_at(*desk, agent, x, round, g);
 }
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
   const auto desk = desks_.take();
-  draw_batch(agent, round, desk->batch);
+  draw_counted(agent, round, desk->batch);
   scales_[agent] = 1;
   if (clipped_mean_in_float(*desk, agent, x, g)) return;
   desk->x.resize(x.size());
@@ -78,7 +78,7 @@ void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<cons
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
   const auto desk = desks_.take();
-  draw_batch(agent, round, desk->batch);
+  draw_counted(agent, round, desk->batch);
   desk->term.resize(g.size());
   std::fill(g.begin(), g.end(), 0.0);
   for (const auto index : desk->batch) {
@@ -129,6 +129,13 @@ void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
   if (options_.secure) return options_.sampler.draw(secret_sampling_[agent], batch);
   RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
   options_.sampler.draw(rng, batch);
+}
+
+void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
+                                     std::vector<std::uint32_t>& batch) {
+  draw_batch(agent, round, batch);
+  if (!problem_.train.voids.empty())
+    std::erase_if(batch, [&](std::uint32_t index) { return problem_.is_void(agent, index); });
 }
 
 // What is clipped sample by sample gets the factor.

@@ -57,6 +57,7 @@ void SvrgGradients::sum_all_samples(std::size_t agent) {
   const std::size_t m = problem_.samples_per_agent();
   std::fill(F.begin(), F.end(), 0.0);
   for (std::size_t z = 0; z < m; ++z) {
+    if (problem_.is_void(agent, z)) continue;
     problem_.model.loss(w_.row(0), problem_.sample(agent, z), sample_gradient);
     clip_.apply(sample_gradient);
     axpy(1.0 / static_cast<double>(m), sample_gradient, F);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "porter/core/error.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -26,38 +28,84 @@ bool is_header(std::string_view line) {
   return !any_number;
 }
 
+class CsvDecoder {
+ public:
+  CsvDecoder(std::string_view bytes, const std::string& name, std::size_t features,
+             BrokenRows broken)
+      : lines_(bytes),
+        columns_(features > 0 ? features + 1 : 0),
+        stated_(features > 0),
+        keep_broken_(stated_ && broken == BrokenRows::keep) {
+    require(features <= kMaxFeatures, ErrorKind::usage, "features: expected at most ", kMaxFeatures,
+            ", found ", features);
+    table_.name = name;
+    table_.data.features = features;
+  }
+
+  FileTable decode() {
+    bool first = true;
+    while (const auto line = lines_.next()) {
+      if (trim(*line).empty()) continue;
+      if (!(std::exchange(first, false) && skip_header(*line))) read_record(*line);
+    }
+    require(table_.rows() > 0, ErrorKind::io, table_.name,
+            ": expected rows of numbers, found none");
+    table_.data.features = columns_ - 1;
+    return std::move(table_);
+  }
+
+ private:
+  std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
+
+  // Whether the first line is a header, which says how wide the table is where nobody has. One that
+  // contradicts the stated width is read as a record, whose place in the file it has.
+  bool skip_header(std::string_view line) {
+    const auto count = for_each_field(line, [](std::string_view, std::size_t) {});
+    if (!stated_) columns_ = count;
+    require(columns_ >= 2, ErrorKind::io, place(),
+            ": expected at least one feature and the label, separated by commas, found one column");
+    return count == columns_ && is_header(line);
+  }
+
+  void read_record(std::string_view line) {
+    const auto row = table_.rows();
+    try {
+      read_row(line);
+    } catch (const Error&) {
+      if (!keep_broken_) throw;
+      table_.void_last(row, lines_.number());
+    }
+  }
+
+  void read_row(std::string_view line) {
+    const auto count = for_each_field(line, [](std::string_view, std::size_t) {});
+    if (count != columns_)
+      fail(ErrorKind::io, place(), ": expected ", columns_, " columns",
+           stated_ ? ", data.features and the label" : " as in the first line", ", found ", count);
+    for_each_field(line, [&](std::string_view field, std::size_t column) {
+      const double value = require_number(field, column == columns_ ? "the label" : "a feature",
+                                          [&] { return concat(place(), ", column ", column); });
+      if (column == columns_)
+        table_.labels.push_back(value);
+      else
+        table_.data.values.push_back(static_cast<float>(value));
+    });
+    table_.lines.push_back(lines_.number());
+  }
+
+  LineReader lines_;
+  std::size_t columns_;
+  bool stated_, keep_broken_;
+  FileTable table_;
+};
+
 }  // namespace
 
-FileTable decode_csv(std::string_view bytes, const std::string& name) {
+FileTable decode_csv(std::string_view bytes, const std::string& name, std::size_t features,
+                     BrokenRows broken) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // the byte-order mark of Excel
-  FileTable table{.name = name};
-  LineReader lines(bytes);
-  std::size_t columns = 0;
-  while (const auto line = lines.next()) {
-    if (trim(*line).empty()) continue;
-    const auto count = for_each_field(*line, [](std::string_view, std::size_t) {});
-    const bool first = columns == 0;
-    if (first) columns = count;
-    require(columns >= 2, ErrorKind::io, name, ", line ", lines.number(),
-            ": expected at least one feature and the label, separated by commas, found one column");
-    require(count == columns, ErrorKind::io, name, ", line ", lines.number(), ": expected ",
-            columns, " columns as in the first line, found ", count);
-    if (first && is_header(*line)) continue;
-    for_each_field(*line, [&](std::string_view field, std::size_t column) {
-      const double value = require_number(
-          field, column == columns ? "the label" : "a feature",
-          [&] { return concat(name, ", line ", lines.number(), ", column ", column); });
-      if (column == columns)
-        table.labels.push_back(value);
-      else
-        table.data.values.push_back(static_cast<float>(value));
-    });
-    table.lines.push_back(lines.number());
-  }
-  require(table.rows() > 0, ErrorKind::io, name, ": expected rows of numbers, found none");
-  table.data.features = columns - 1;
-  return table;
+  return CsvDecoder(bytes, name, features, broken).decode();
 }
 
 }  // namespace porter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/data/dataset.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace porter {
@@ -17,6 +18,10 @@ Sample Dataset::operator[](std::size_t row) const {
           .values = {values.data() + begin, count},
           .columns = {columns.data() + begin, count},
           .label = labels[row]};
+}
+
+std::size_t Dataset::void_rows() const {
+  return static_cast<std::size_t>(std::count(voids.begin(), voids.end(), 1));
 }
 
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
@@ -36,8 +41,19 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
     out.columns.insert(out.columns.end(), sample.columns.begin(), sample.columns.end());
     if (data.sparse()) out.row_starts.push_back(out.values.size());
     out.labels.push_back(sample.label);
+    if (!data.voids.empty()) out.voids.push_back(data.is_void(row) ? 1 : 0);
   }
   return out;
+}
+
+std::optional<Dataset> counted_rows(const Dataset& data) {
+  if (data.void_rows() == 0) return std::nullopt;
+  std::vector<std::uint32_t> rows;
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    if (!data.is_void(row)) rows.push_back(static_cast<std::uint32_t>(row));
+  auto counted = select_rows(data, rows);
+  counted.voids.clear();
+  return counted;
 }
 
 }  // namespace porter

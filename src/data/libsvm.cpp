@@ -22,8 +22,9 @@ std::string_view next_word(std::string_view& line) {
 
 class LibsvmDecoder {
  public:
-  LibsvmDecoder(std::string_view bytes, const std::string& name, std::size_t features)
-      : lines_(bytes), width_(features) {
+  LibsvmDecoder(std::string_view bytes, const std::string& name, std::size_t features,
+                BrokenRows broken)
+      : lines_(bytes), width_(features), keep_broken_(broken == BrokenRows::keep && features > 0) {
     require(features <= kMaxFeatures, ErrorKind::usage, "features: expected at most ", kMaxFeatures,
             ", found ", features);
     require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
@@ -32,7 +33,7 @@ class LibsvmDecoder {
   }
 
   FileTable decode() {
-    while (const auto line = lines_.next()) read_line(line->substr(0, line->find('#')));
+    while (const auto line = lines_.next()) read_record(line->substr(0, line->find('#')));
     require(table_.rows() > 0, ErrorKind::io, table_.name,
             ": expected lines 'label index:value ...', found none");
     table_.data.features = width_ > 0 ? width_ : largest_;
@@ -43,6 +44,16 @@ class LibsvmDecoder {
 
  private:
   std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
+
+  void read_record(std::string_view line) {
+    const auto row = table_.rows();
+    try {
+      read_line(line);
+    } catch (const Error&) {
+      if (!keep_broken_) throw;
+      table_.void_last(row, lines_.number());
+    }
+  }
 
   void read_line(std::string_view line) {
     const auto label = next_word(line);
@@ -82,13 +93,15 @@ class LibsvmDecoder {
 
   LineReader lines_;
   std::size_t width_, largest_ = 0;
+  bool keep_broken_;
   FileTable table_;
 };
 
 }  // namespace
 
-FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features) {
-  return LibsvmDecoder(bytes, name, features).decode();
+FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features,
+                        BrokenRows broken) {
+  return LibsvmDecoder(bytes, name, features, broken).decode();
 }
 
 }  // namespace porter

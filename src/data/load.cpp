@@ -14,23 +14,36 @@ namespace {
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
 
-FileTable parse_table(const std::string& path, std::size_t features) {
+// A pipe would be waited for, and a device may have no end.
+void require_regular(const std::string& path) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  // What is missing, hidden or a folder gets its error from where it is opened.
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
+              std::filesystem::is_directory(status),
+          ErrorKind::io, "cannot read ", path, ": expected a regular file, found a pipe or device");
+}
+
+FileTable parse_table(const std::string& path, std::size_t features, BrokenRows broken) {
   const auto bytes = read_file(path);
-  if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path);
-  if (is_csv(path)) return decode_csv(bytes, path);
+  if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path, broken);
+  // Only rows that may be broken need to be told how wide they are.
+  if (is_csv(path))
+    return decode_csv(bytes, path, broken == BrokenRows::keep ? features : 0, broken);
   require(!bytes.starts_with(std::string_view("\0\0\x08", 3)), ErrorKind::usage, path,
           ": expected libsvm text, csv or npz, found an IDX file; give it as train_images, "
           "train_labels, test_images or test_labels");
-  return decode_libsvm(bytes, path, features);
+  return decode_libsvm(bytes, path, features, broken);
 }
 
 // Reads files through the cache, and says so where a cache file was damaged.
 class Reader {
  public:
-  explicit Reader(const std::optional<std::filesystem::path>& cache) : cache_(cache) {}
+  Reader(const std::optional<std::filesystem::path>& cache, bool may_keep, BrokenRows broken)
+      : cache_(cache), may_keep_(may_keep), broken_(broken) {}
 
   FileTable table(const std::string& path, std::size_t features) {
-    return load({path}, features, [&] { return parse_table(path, features); });
+    return load({path}, features, [&] { return parse_table(path, features, broken_); });
   }
   FileTable idx(const std::string& images, const std::string& labels) {
     return load({images, labels}, 0,
@@ -41,14 +54,27 @@ class Reader {
  private:
   FileTable load(const std::vector<std::string>& files, std::size_t features,
                  const std::function<FileTable()>& parse) {
+    for (const auto& file : files) require_regular(file);
+    if (!may_keep_) {
+      if (cache_) forget_table(*cache_, files, features);
+      return parse();
+    }
     auto [table, rebuilt] = load_table(cache_, files, features, parse);
     if (rebuilt) note_ += "; the cached form of " + files.front() + " was damaged and is made anew";
     return std::move(table);
   }
 
   std::optional<std::filesystem::path> cache_;
+  bool may_keep_;
+  BrokenRows broken_;
   std::string note_;
 };
+
+// Of a whole file: rows of another width are up to the decoders.
+void check_width(const FileTable& table, std::size_t features) {
+  require(features == 0 || table.data.features == features, ErrorKind::io, table.name,
+          ": expected ", features, " features as data.features says, found ", table.data.features);
+}
 
 void check_same_features(const TablePair& tables) {
   if (!tables.test) return;
@@ -122,18 +148,42 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
   return read_known(known, folders, reader);
 }
 
+// What would be found in the rows, or measured on them, would tell of single records.
+void require_public_shape(const DataOptions& options, bool files) {
+  require(options.scale == "none" || options.scale == "unit", ErrorKind::privacy, "data.scale = \"",
+          options.scale,
+          "\" is measured on the records and would show through the model; with secret noise use "
+          "none or unit");
+  if (!files) return;
+  std::string missing;
+  if (!options.regression && options.classes.empty()) missing = "data.classes";
+  if (options.features == 0) missing += missing.empty() ? "data.features" : " and data.features";
+  require(missing.empty(), ErrorKind::usage, missing,
+          ": privacy.noise = \"secure\" needs what the records may look like as public input, "
+          "because one record can change what is found in a file. In [data], the same for all "
+          "agents, write every label in order and the number of feature columns, for instance "
+          "classes = [0, 1] or classes = \"0..9\", and features = 30");
+}
+
 }  // namespace
 
 DataPair load_data_from(const DataOptions& options, const DataFolders& folders) {
   const bool idx = !options.train_images.empty() || !options.train_labels.empty();
+  const bool files = idx || !options.train.empty();
   require(!idx || options.train.empty(), ErrorKind::usage,
           "data: expected either train or train_images and train_labels, found both");
-  Reader reader(folders.cache);
+  if (options.guarantee) require_public_shape(options, files);
+  const auto broken = options.guarantee ? BrokenRows::keep : BrokenRows::refuse;
+  Reader reader(folders.cache, options.cache && !options.guarantee, broken);
   auto tables = idx                      ? read_given_idx(options, reader)
                 : !options.train.empty() ? read_given(options, reader)
                                          : read_named(options, folders, reader);
+  check_width(tables.train, options.features);
   check_same_features(tables);
-  auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression);
+  auto classes = options.classes;
+  if (classes.empty() && options.guarantee) classes = known_data(options.name).classes;
+  auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression,
+                           std::move(classes), broken);
   pair.source = std::move(tables.source) + reader.note();
   scale_and_add_bias(pair, options.scale, options.bias);
   plant_outliers(pair, options.outliers, options.bias);

@@ -22,7 +22,7 @@ void check_finite(double value, const std::string& name, std::size_t row, std::s
 
 }  // namespace
 
-FileTable decode_npz_table(std::string_view bytes, const std::string& name) {
+FileTable decode_npz_table(std::string_view bytes, const std::string& name, BrokenRows broken) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   const auto arrays = decode_npz(bytes, name);
   const auto& x = member(arrays, "X", name);
@@ -39,12 +39,20 @@ FileTable decode_npz_table(std::string_view bytes, const std::string& name) {
   FileTable table{.name = name, .labels = y.values};
   table.data.features = features;
   table.data.values.reserve(x.values.size());
+  if (broken == BrokenRows::keep) table.data.voids.assign(rows, 0);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
-    check_finite(x.values[i], name, i / features, "a feature of X");
-    table.data.values.push_back(static_cast<float>(x.values[i]));
+    const bool fits = fits_float(x.values[i]);
+    if (!fits && broken == BrokenRows::keep) table.data.voids[i / features] = 1;
+    if (broken == BrokenRows::refuse)
+      check_finite(x.values[i], name, i / features, "a feature of X");
+    table.data.values.push_back(fits ? static_cast<float>(x.values[i]) : 0.0F);
   }
-  for (std::size_t row = 0; row < rows; ++row)
-    check_finite(table.labels[row], name, row, "the label in y");
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (broken == BrokenRows::refuse) check_finite(table.labels[row], name, row, "the label in y");
+    if (fits_float(table.labels[row])) continue;
+    table.data.voids[row] = 1;
+    table.labels[row] = 0;
+  }
   return table;
 }
 

@@ -4,15 +4,19 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "porter/data/dataset.hpp"
 #include "table.hpp"
 
 namespace porter {
 
-/// Classes: the distinct labels of `train` in ascending order become 0, 1, ...; a label of `test`
-/// that is not among them is Error{io} naming its place. Regression: the labels as they are.
-DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression);
+/// Classes: `classes`, or else the distinct labels of `train` in ascending order, become 0, 1, ...;
+/// any other label is Error{io} naming its place, or makes its record count for nothing.
+/// Regression: the labels as they are. The pair's warning counts the records that count for
+/// nothing.
+DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression,
+                      std::vector<double> classes = {}, BrokenRows broken = BrokenRows::refuse);
 
 /// Scales both sets by what is measured on the training set and appends the column of ones:
 ///   none      x

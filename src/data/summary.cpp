@@ -8,14 +8,16 @@ namespace porter {
 std::vector<std::size_t> class_counts(const Dataset& data) {
   std::vector<std::size_t> counts(data.classes.size(), 0);
   if (counts.empty()) return counts;
-  for (const float label : data.labels) ++counts[static_cast<std::size_t>(label)];
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    if (!data.is_void(row)) ++counts[static_cast<std::size_t>(data.labels[row])];
   return counts;
 }
 
 std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::uint32_t> rows) {
   std::vector<std::size_t> counts(data.classes.size(), 0);
   if (counts.empty()) return counts;
-  for (const auto row : rows) ++counts[static_cast<std::size_t>(data.labels[row])];
+  for (const auto row : rows)
+    if (!data.is_void(row)) ++counts[static_cast<std::size_t>(data.labels[row])];
   return counts;
 }
 
@@ -26,7 +28,8 @@ std::optional<std::size_t> majority_class(const Dataset& data) {
 }
 
 double class_rate(const Dataset& data, std::size_t class_number) {
-  return static_cast<double>(class_counts(data)[class_number]) / static_cast<double>(data.rows());
+  const auto counted = std::max<std::size_t>(data.rows() - data.void_rows(), 1);
+  return static_cast<double>(class_counts(data)[class_number]) / static_cast<double>(counted);
 }
 
 double density(const Dataset& data) {

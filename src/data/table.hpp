@@ -21,6 +21,14 @@ struct FileTable {
   std::size_t rows() const { return labels.size(); }
   /// "file, line 7" or, for binary files, "file, row 6" (rows count from 0).
   std::string place(std::size_t row) const;
+  /// Makes `row`, the last one, read in part or not at all, a record that counts for nothing.
+  void void_last(std::size_t row, std::size_t line);
+};
+
+/// What becomes of a record that cannot be read or does not fit.
+enum class BrokenRows {
+  refuse,  ///< an error
+  keep,    ///< it stays and counts for nothing
 };
 
 /// The decoders below take any bytes: they return a valid table with at least one row and only
@@ -28,15 +36,19 @@ struct FileTable {
 /// What they allocate is bounded by a multiple of the bytes they are given.
 
 /// Lines `label index:value index:value ...`, indices from 1 and ascending, `#` comments.
-/// `features` = 0: as many as the largest index; else a larger index is an error.
-FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features);
+/// `features` = 0: as many as the largest index; else a larger index is an error. Broken rows are
+/// kept only where `features` says how wide they are, here and in decode_csv.
+FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features,
+                        BrokenRows broken = BrokenRows::refuse);
 
 /// Comma-separated numbers, the label in the last column. The first line is a header if none of
-/// its fields is a number.
-FileTable decode_csv(std::string_view bytes, const std::string& name);
+/// its fields is a number. `features` = 0: one fewer than the first line has columns.
+FileTable decode_csv(std::string_view bytes, const std::string& name, std::size_t features = 0,
+                     BrokenRows broken = BrokenRows::refuse);
 
 /// A .npz archive with `X` (rows x features) and `y` (rows).
-FileTable decode_npz_table(std::string_view bytes, const std::string& name);
+FileTable decode_npz_table(std::string_view bytes, const std::string& name,
+                           BrokenRows broken = BrokenRows::refuse);
 
 /// IDX files of unsigned bytes: images (magic 2051) become features in [0, 1], labels (magic 2049)
 /// numbers 0 to 255.

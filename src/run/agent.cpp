@@ -25,7 +25,7 @@ RunData own_data(const AgentOptions& options) {
     for (std::size_t i = 0; i < each; ++i)
       rows[i] = static_cast<std::uint32_t>(options.index * each + i);
     return {std::make_shared<const Dataset>(select_rows(*all.train, rows)), nullptr, all.source,
-            options.index};
+            all.warning, options.index};
   }
   const auto& scale = config.data.scale;
   require(scale == "none" || scale == "unit", ErrorKind::privacy, "data.scale = \"", scale,
@@ -35,11 +35,14 @@ RunData own_data(const AgentOptions& options) {
           "\" is for experiments; an agent trains on its own rows as they are");
   auto pair = load_data({.train = options.train,
                          .features = config.data.features,
+                         .classes = config.data.classes,
                          .scale = scale,
                          .bias = config.data.bias,
-                         .regression = config.data.regression});
+                         .regression = config.data.regression,
+                         .guarantee = claims_guarantee(config),
+                         .cache = false});
   return {std::make_shared<const Dataset>(std::move(pair.train)), nullptr, std::move(pair.source),
-          options.index};
+          std::move(pair.warning), options.index};
 }
 
 // The config of the run with the agent's own data in it.
@@ -102,6 +105,8 @@ class AgentRun {
     experiment_->exchange()->record([this](std::uint32_t step, std::uint32_t, auto message) {
       sent_.push_back({step, Payload(message.begin(), message.end())});
     });
+    if (const auto& warning = experiment_->facts().data_warning; !warning.empty())
+      hooks_.log("warning: " + warning);
     hooks_.log(experiment_->privacy().sentence(options_.config.algorithm.rounds));
   }
 

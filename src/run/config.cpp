@@ -2,6 +2,7 @@
 #include "porter/run/config.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -41,6 +42,45 @@ void read_choice(TomlSection& section, std::string_view key, std::string& value,
                 "expected one of ", list, "; found \"", value, "\"");
 }
 
+// "0..9"
+std::vector<double> parse_label_range(std::string_view text) {
+  const auto dots = text.find("..");
+  const auto end = dots == text.npos ? std::string_view() : text.substr(dots + 2);
+  const auto first = parse_number<std::int32_t>(text.substr(0, dots));
+  const auto last = parse_number<std::int32_t>(end);
+  require(first && last && *first < *last, ErrorKind::usage,
+          "expected a list of labels such as [-1, 1], or a range such as \"0..9\", found \"", text,
+          "\"");
+  require(std::int64_t{*last} - *first < std::int64_t{kMaxClasses}, ErrorKind::usage,
+          "expected at most ", kMaxClasses, " labels, found \"", text, "\"");
+  std::vector<double> labels;
+  for (double label = *first; label <= *last; ++label) labels.push_back(label);
+  return labels;
+}
+
+void read_classes(TomlSection& section, std::vector<double>& classes) {
+  const auto* node = section.find("classes");
+  if (node == nullptr) return;
+  if (const auto text = node->value<std::string>()) {
+    classes = section.located("classes", [&] { return parse_label_range(*text); });
+    return;
+  }
+  section.check(node->is_array(), "classes",
+                "expected a list of labels such as [-1, 1], or a range such as \"0..9\", found ",
+                toml_text(*node));
+  classes.clear();
+  for (const auto& entry : *node->as_array()) {
+    const auto label = entry.value<double>();
+    section.check(entry.is_number() && std::isfinite(*label), "classes",
+                  "a label is a number, as the data file writes it; found ", toml_text(entry));
+    classes.push_back(*label);
+  }
+  section.check(classes.size() >= 2 && classes.size() <= kMaxClasses, "classes", "expected 2 to ",
+                kMaxClasses, " labels, found ", classes.size());
+  const std::set<double> distinct(classes.begin(), classes.end());
+  section.check(distinct.size() == classes.size(), "classes", "a label is listed twice");
+}
+
 void read_data(const toml::table& root, const std::string& source, Config& config) {
   TomlSection section(root, "data", source);
   auto& data = config.data;
@@ -52,6 +92,7 @@ void read_data(const toml::table& root, const std::string& source, Config& confi
   section.read("test_images", data.test_images);
   section.read("test_labels", data.test_labels);
   section.read_count("features", data.features, 1);
+  read_classes(section, data.classes);
   section.read("split", config.split);
   section.read("scale", data.scale);
   section.read("outliers", data.outliers);
@@ -80,6 +121,9 @@ void read_model(const toml::table& root, const std::string& source, Config& conf
   section.read("activation", config.model.activation);
   section.refuse_unknown_keys();
   config.data.regression = config.model.name == "linear";
+  TomlSection(root, "data", source)
+      .check(!config.data.regression || config.data.classes.empty(), "classes",
+             "model.name = \"linear\" predicts a number and has no classes");
   if (mlp) config.data.bias = false;  // its layers have their own
 }
 

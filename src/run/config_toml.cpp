@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <sstream>
 
 #include "porter/core/text.hpp"
@@ -16,6 +17,26 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
+// -1 and not -1.0, as data files have it.
+std::string label_text(double label) {
+  const bool whole = label == std::floor(label) && std::abs(label) <= 1e9;
+  return whole ? std::to_string(static_cast<std::int64_t>(label)) : shortest(label);
+}
+
+// As a range where it is one: neighbours compare the text, and show it where it differs.
+std::string labels_text(const std::vector<double>& labels) {
+  constexpr std::size_t kWorthARange = 4;
+  bool range =
+      labels.size() >= kWorthARange && label_text(labels[0]).find('.') == std::string::npos;
+  std::string list;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    range = range && labels[i] == labels[0] + static_cast<double>(i);
+    list += (i == 0 ? "" : ", ") + label_text(labels[i]);
+  }
+  if (range) return quoted(label_text(labels.front()) + ".." + label_text(labels.back()));
+  return "[" + list + "]";
+}
+
 void write_data(std::ostream& out, const Config& config) {
   const auto& data = config.data;
   out << "[data]\n";
@@ -30,6 +51,7 @@ void write_data(std::ostream& out, const Config& config) {
   for (const auto& [key, path] : paths)
     if (!path->empty()) out << key << " = " << quoted(*path) << '\n';
   if (data.features > 0) out << "features = " << data.features << '\n';
+  if (!data.classes.empty()) out << "classes = " << labels_text(data.classes) << '\n';
   out << "split = " << quoted(config.split) << "\nscale = " << quoted(data.scale);
   if (data.outliers != "none") out << "\noutliers = " << quoted(data.outliers);
   out << "\nbias = " << (data.bias ? "true" : "false") << "\n\n";

@@ -6,6 +6,7 @@
 
 #include "agent_sample.hpp"
 #include "porter/core/vector_math.hpp"
+#include "porter/data/summary.hpp"
 
 namespace porter {
 namespace {
@@ -72,13 +73,15 @@ double consensus_error(const Rows& X, std::span<const double> mean) {
 
 Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
                           bool with_gradient, ThreadPool& pool) {
+  if (const auto counted = counted_rows(data))
+    return evaluate_point(model, *counted, x, with_gradient, pool);
   std::vector<Model::Totals> totals(kRuns);
   Rows gradients(kRuns, with_gradient ? model.dim() : 0);
   pool.parallel_for(kRuns, [&](std::size_t run) {
     const std::size_t first = run * data.rows() / kRuns, last = (run + 1) * data.rows() / kRuns;
     totals[run] = model.evaluate(x, data, first, last, gradients.row(run));
   });
-  const auto rows = static_cast<double>(data.rows());
+  const auto rows = static_cast<double>(std::max<std::size_t>(data.rows(), 1));
   Evaluation result;
   for (const auto& [loss, correct] : totals) {
     result.loss += loss / rows;
@@ -91,18 +94,18 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
   return result;
 }
 
-double majority_rate(const Dataset& data) {
-  std::vector<std::size_t> counts(data.classes.size(), 0);
-  for (const float label : data.labels) ++counts[static_cast<std::size_t>(label)];
-  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
-         static_cast<double>(data.rows());
-}
+double majority_rate(const Dataset& data) { return class_rate(data, *majority_class(data)); }
 
 Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
-    : problem_(problem), test_(test), pool_(pool) {
-  const std::size_t rows = problem.train.rows(), agents = problem.agents;
+    : problem_(problem),
+      counted_train_(counted_rows(problem.train)),
+      counted_test_(test ? counted_rows(*test) : std::nullopt),
+      train_(counted_train_ ? *counted_train_ : problem.train),
+      test_(counted_test_ ? &*counted_test_ : test),
+      pool_(pool) {
+  const std::size_t rows = train_.rows(), agents = problem.agents;
   const std::size_t cheap = kCheapProducts / (measured_agents(agents) * problem.model.dim());
-  agent_train_ = even_sample(problem.train, measured_rows(rows, agents));
+  agent_train_ = even_sample(train_, measured_rows(rows, agents));
   if (test_ != nullptr)
     agent_test_ =
         even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), rows, agents)));
@@ -112,7 +115,7 @@ void Evaluator::measure(const Rows& X, MetricsRow& row) const {
   const bool classes = !problem_.train.classes.empty();
   const auto x = mean_row(X);
   if (row.raw) {
-    const auto train = evaluate_point(problem_.model, problem_.train, x, true, pool_);
+    const auto train = evaluate_point(problem_.model, train_, x, true, pool_);
     row.loss = train.loss;
     row.grad_norm_sq = squared_norm(train.gradient);
     if (classes) row.train_accuracy = train.accuracy;
@@ -141,7 +144,7 @@ void Evaluator::measure_losses(std::span<const std::span<const double>> points,
                                MetricsRow& row) const {
   const auto train = evaluate_points(problem_.model, agent_train_, points, pool_);
   const auto agents = static_cast<double>(points.size());
-  const auto train_rows = static_cast<double>(agent_train_.rows());
+  const auto train_rows = static_cast<double>(std::max<std::size_t>(agent_train_.rows(), 1));
   row.agent_loss_mean = 0;
   row.agent_loss_worst = train[0].loss / train_rows;
   for (const auto& totals : train) {
@@ -154,7 +157,7 @@ void Evaluator::measure_losses(std::span<const std::span<const double>> points,
 void Evaluator::measure_accuracies(std::span<const std::span<const double>> points,
                                    MetricsRow& row) const {
   const auto agents = static_cast<double>(points.size());
-  const auto test_rows = static_cast<double>(agent_test_.rows());
+  const auto test_rows = static_cast<double>(std::max<std::size_t>(agent_test_.rows(), 1));
   row.agent_accuracy_mean = 0;
   row.agent_accuracy_worst = 1;
   for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {

@@ -134,6 +134,7 @@ void Experiment::use_data() {
   require(config_.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
           m, " samples that an agent holds, found ", config_.algorithm.batch);
   facts_.data_source = data_.source;
+  facts_.data_warning = data_.warning;
   facts_.agents = agents;
   facts_.samples_per_agent = m;
   facts_.dim = model_->dim();

@@ -225,5 +225,46 @@ TEST(Gradients, ABrokenSampleContributesNothing) {
   EXPECT_TRUE(all_finite(G.flat()));
 }
 
+// It is drawn like any other, and the divisor stays b.
+TEST(Gradients, AVoidRecordAddsZeroOnEveryPath) {
+  for (const char* name : {"logistic", "softmax", "mlp"})
+    for (const bool sparse : {false, true})
+      for (const std::size_t batch : {1, 7, 20})
+        for (const auto target : {ClipTarget::sample, ClipTarget::batch}) {
+          SCOPED_TRACE(testing::Message() << name << ' ' << sparse << ' ' << batch);
+          auto data = toy_data(20, 8, 2, sparse);
+          const auto model = make_model({.name = name, .lambda = 0.1, .hidden = {3}}, 8, 2);
+          const GradientOptions options{.sampler = {Sampler::fixed, 20, batch},
+                                        .clip = parse_clip("smooth:1"),
+                                        .clip_target = target};
+          ThreadPool pool(1);
+          Rows X(1, model->dim()), G(X);
+          RngStream(1, Draw::test, 0, 0).fill_normal(X.row(0));
+          GradientEstimator estimator({*model, data, 1}, options, pool);
+          const auto drawn = estimator.draw_batch(0, 1);
+          data.voids.assign(20, 0);
+          for (const auto row : drawn) data.voids[row] = 1;
+          EXPECT_EQ(estimator.draw_batch(0, 1), drawn);
+          estimator.estimate(X, 1, G);
+          EXPECT_EQ(squared_norm(G.row(0)), 0);
+          std::vector<float> x(X.dim(), 0.5F), g(X.dim(), 1.0F);
+          estimator.prepare(0, x, 1, g);
+          EXPECT_EQ(squared_norm(g), 0);
+          const auto add_one = [](const Sample&, std::span<double> out) { out[0] = 1; };
+          estimator.prepare_terms(0, 1, add_one, G.row(0));
+          EXPECT_EQ(G.row(0)[0], 0);
+
+          if (batch == 1) continue;
+          data.voids[drawn[0]] = 0;  // one that counts: its clipped gradient over b
+          estimator.estimate(X, 1, G);
+          std::vector<double> alone(X.dim());
+          model->loss(X.row(0), data[drawn[0]], alone);
+          if (target == ClipTarget::sample) options.clip.apply(alone);
+          for (double& value : alone) value /= static_cast<double>(batch);
+          if (target == ClipTarget::batch) options.clip.apply(alone);
+          EXPECT_LT(squared_distance(G.row(0), alone), 1e-20);
+        }
+}
+
 }  // namespace
 }  // namespace porter

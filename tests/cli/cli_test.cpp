@@ -46,6 +46,26 @@ TEST_F(Cli, RunWritesTheFolderOfTheContract) {
   EXPECT_EQ(result.output.find("\x1b"), std::string::npos) << "no control codes off a terminal";
 }
 
+TEST_F(Cli, SecretNoiseOnFilesNeedsClassesAndFeatures) {
+  auto result = porter("run c.toml --out out --set privacy.noise=secure --set privacy.delta=1e-3");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("data.classes and data.features"), std::string::npos);
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+
+  write_file(dir_ / "train.csv", read_file(dir_ / "train.csv") + "1,2,7\n");  // of no stated class
+  result = porter(
+      "run c.toml --out out --set privacy.noise=secure --set privacy.delta=1e-3 --set "
+      "'data.classes=[1, 0]' --set data.features=2");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("1 of 61 records"), std::string::npos) << result.output;
+  for (const char* file : {"summary.json", "privacy.json", "config.toml"})
+    EXPECT_EQ(read_file(dir_ / "out" / file).find("records do not fit"), std::string::npos) << file;
+  result = porter("eval out --predictions p.csv");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("on 60 rows"), std::string::npos) << result.output;
+  EXPECT_TRUE(read_file(dir_ / "p.csv").ends_with("\n,\n"));
+}
+
 TEST_F(Cli, TwoRunsAndTwoThreadCountsGiveTheSameModel) {
   ASSERT_EQ(porter("run c.toml --out a --set run.threads=1").exit_code, 0);
   ASSERT_EQ(porter("run c.toml --out b --set run.threads=2").exit_code, 0);

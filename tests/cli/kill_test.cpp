@@ -47,7 +47,8 @@ TEST(KilledRun, TheLedgerNeverForgetsWhatWasSent) {
   write_file(dir / "train.csv", train);
   write_file(
       dir / "c.toml",
-      "[data]\ntrain = \"train.csv\"\n[network]\nagents = 2\ngraph = \"path\"\n[algorithm]\nrounds "
+      "[data]\ntrain = \"train.csv\"\nfeatures = 2\nclasses = [0, 1]\n[network]\nagents = 2\ngraph "
+      "= \"path\"\n[algorithm]\nrounds "
       "= 20000\n"
       "compressor = \"identity\"\n[privacy]\nnoise = \"secure\"\nsigma = 100\nepsilon = 1000\n"
       "[run]\nevaluate = \"every:1\"\ncheckpoint = \"every:7\"\n");

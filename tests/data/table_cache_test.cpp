@@ -183,5 +183,22 @@ TEST(TableCache, FollowsNoLinks) {
   EXPECT_TRUE(fs::is_empty(f.dir / "other"));
 }
 
+TEST(TableCache, HoldsNothingThatAGuaranteeIsGivenForAndForgetsWhatItHeld) {
+  const Fixture f;
+  const DataFolders folders{.given = {}, .cache = f.cache};
+  const DataOptions own{.train = f.source, .features = 7, .cache = false};
+  const DataOptions promised{
+      .train = f.source, .features = 7, .classes = {-1, 1}, .guarantee = true};
+  for (const auto& options : {own, promised}) {
+    load_data_from(options, folders);
+    EXPECT_FALSE(fs::exists(f.cache));
+    load_data_from({.train = f.source, .features = 7}, folders);
+    EXPECT_FALSE(fs::is_empty(f.cache / "parsed"));
+    load_data_from(options, folders);
+    EXPECT_TRUE(fs::is_empty(f.cache / "parsed"));
+    fs::remove_all(f.cache);
+  }
+}
+
 }  // namespace
 }  // namespace porter

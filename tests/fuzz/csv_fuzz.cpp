@@ -2,6 +2,7 @@
 #include "data/table.hpp"
 #include "fuzz.hpp"
 #include "porter/core/error.hpp"
+#include "whole_table.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   return {"a,b,label\n1, 2.5 ,0\r\n\n-3e1,+4,1",
@@ -10,9 +11,10 @@ std::vector<std::string> fuzz_seeds() {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    porter::decode_csv({reinterpret_cast<const char*>(data), size}, "input");
-  } catch (const porter::Error&) {
-  }
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  for (const std::size_t features : {0, 2}) try {
+      expect_whole(porter::decode_csv(bytes, "input", features, porter::BrokenRows::keep));
+    } catch (const porter::Error&) {
+    }
   return 0;
 }

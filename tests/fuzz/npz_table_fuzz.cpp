@@ -3,6 +3,7 @@
 #include "fuzz.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
+#include "whole_table.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   return {porter::encode_npz(
@@ -10,9 +11,10 @@ std::vector<std::string> fuzz_seeds() {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    porter::decode_npz_table({reinterpret_cast<const char*>(data), size}, "input");
-  } catch (const porter::Error&) {
-  }
+  for (const auto broken : {porter::BrokenRows::refuse, porter::BrokenRows::keep}) try {
+      const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+      expect_whole(porter::decode_npz_table(bytes, "input", broken));
+    } catch (const porter::Error&) {
+    }
   return 0;
 }

@@ -66,6 +66,8 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
         "[algorithm]\nname = \"dsgd\"",
         "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
         "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
+        "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = [-1, 1, 2.5]",
+        "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = \"-3..120\"",
         "[data]\ntrain = \"a \\\"b\\\".csv\"\ntest = \"t.csv\"\n[model]\nname = \"linear\"",
         "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3\nprecision = "
         "\"float\""}) {
@@ -112,6 +114,15 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"seed = 1", {"c.toml:1", "seed"}},
       {"[algorithm]\nstep = \"big\"", {"c.toml:2", "algorithm.step", "expected a number", "big"}},
       {"[algorithm]\nstep = 0", {"algorithm.step", "> 0"}},
+      {"[data]\nclasses = 3", {"c.toml:2", "data.classes", "[-1, 1]", "found 3"}},
+      {"[data]\nclasses = [1]", {"data.classes", "2 to 1000", "found 1"}},
+      {"[data]\nclasses = [1, 2, 1]", {"data.classes", "twice"}},
+      {"[data]\nclasses = [1, \"x\"]", {"data.classes", "number", "x"}},
+      {"[data]\nclasses = [1, nan]", {"data.classes", "number"}},
+      {"[data]\nclasses = \"0-9\"", {"c.toml:2", "data.classes", "\"0..9\"", "0-9"}},
+      {"[data]\nclasses = \"9..0\"", {"data.classes", "9..0"}},
+      {"[data]\nclasses = \"0..100000\"", {"data.classes", "at most 1000"}},
+      {"[data]\nclasses = [0, 1]\n[model]\nname = \"linear\"", {"data.classes", "linear"}},
       {"[algorithm]\nstep = nan", {"algorithm.step", "expected a number"}},
       {"[algorithm]\nrounds = 0", {"algorithm.rounds", "from 1", "found 0"}},
       {"[algorithm]\nrounds = 1.5", {"algorithm.rounds", "whole number", "1.5"}},
@@ -241,6 +252,19 @@ TEST(Config, FilesAreRelativeToTheConfig) {
   EXPECT_EQ(c.data.train, (dir / "sub/train.csv").string());
   EXPECT_EQ(c.network.graph, "file:" + (dir / "edges.txt").string());
   EXPECT_THROW(load_config(dir / "missing.toml"), Error);
+}
+
+TEST(Config, ClassesAreAListOrARange) {
+  const auto classes = [](const std::string& value) {
+    return parse_config("[data]\nclasses = " + value, "c.toml").data.classes;
+  };
+  EXPECT_EQ(classes("[2, -1]"), (std::vector<double>{2, -1}));
+  EXPECT_EQ(classes("[0.5, 1]"), (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(classes("\"-1..2\""), (std::vector<double>{-1, 0, 1, 2}));
+  EXPECT_NE(to_toml(parse_config("[data]\nclasses = [0, 1, 2, 3]", "c")).find("\"0..3\""),
+            std::string::npos);
+  EXPECT_NE(to_toml(parse_config("[data]\nclasses = [-1, 1]", "c")).find("classes = [-1, 1]"),
+            std::string::npos);
 }
 
 }  // namespace

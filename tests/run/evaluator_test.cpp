@@ -71,5 +71,28 @@ TEST(Evaluator, EqualAgentsAreMeasuredAsEachOfThem) {
   EXPECT_DOUBLE_EQ(*equal.agent_accuracy_mean, *nearly.agent_accuracy_mean);
 }
 
+TEST(Evaluator, RecordsThatCountForNothingAreNotMeasured) {
+  auto train = toy_data(300, 9, 3, false), test = toy_data(200, 9, 3, true, 1);
+  const auto model = make_model({.name = "softmax"}, 9, 3);
+  ThreadPool pool(2);
+  Rows X(4, model->dim());
+  for (std::uint32_t i = 0; i < 4; ++i) RngStream(5, Draw::test, i, 0).fill_normal(X.row(i));
+  train.voids.assign(300, 0);
+  test.voids.assign(200, 0);
+  train.voids[7] = train.voids[299] = test.voids[0] = 1;
+  const auto kept_train = *counted_rows(train), kept_test = *counted_rows(test);
+  MetricsRow row, expected;
+  Evaluator({*model, train, 4}, &test, pool).measure(X, row);
+  Evaluator({*model, kept_train, 4}, &kept_test, pool).measure(X, expected);
+  EXPECT_EQ(metrics_line(row), metrics_line(expected));
+  EXPECT_EQ(evaluate_point(*model, test, X.row(0), false, pool).accuracy,
+            evaluate_point(*model, kept_test, X.row(0), false, pool).accuracy);
+  EXPECT_EQ(majority_rate(test), majority_rate(kept_test));
+
+  train.voids.assign(300, 1);  // none is left, and that is no divergence
+  Evaluator({*model, train, 4}, nullptr, pool).measure(X, row);
+  EXPECT_EQ(row.loss, 0);
+}
+
 }  // namespace
 }  // namespace porter

@@ -137,7 +137,8 @@ TEST_F(ExperimentTest, ADeltaThatAllowsToPublishARecordIsRefusedUnlessNamed) {
 }
 
 TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoint) {
-  const std::vector<std::string> secret = {"privacy.noise=secure", "privacy.epsilon=2",
+  const std::vector<std::string> secret = {"data.classes=[0, 1]",     "data.features=6",
+                                           "privacy.noise=secure",    "privacy.epsilon=2",
                                            "run.checkpoint=every:10", "algorithm.batch=3"};
   const auto path = dir_ / "secret";
   {
@@ -226,7 +227,8 @@ TEST_F(ExperimentTest, WithoutATestSetTheMajorityOfSecretLabelsIsNotTold) {
 // A kill between two agents' charges leaves one ledger ahead. The others follow before a checkpoint
 // can say that there was one more release.
 TEST_F(ExperimentTest, LedgersThatCountDifferentlyAreBroughtTogether) {
-  const std::vector<std::string> secret = {"privacy.noise=secure", "privacy.epsilon=2",
+  const std::vector<std::string> secret = {"data.classes=[0, 1]", "data.features=6",
+                                           "privacy.noise=secure", "privacy.epsilon=2",
                                            "algorithm.batch=3"};
   const auto path = dir_ / "apart";
   const auto ledger = [&](int agent) {
@@ -314,7 +316,8 @@ TEST_F(ExperimentTest, AFloatRunResumesBitForBitPastARebuiltGap) {
 }
 
 TEST_F(ExperimentTest, SecretNoiseWorksInFloat) {
-  Experiment experiment(config({"run.precision=float", "privacy.noise=secure"}));
+  Experiment experiment(config(
+      {"data.classes=[0, 1]", "data.features=6", "run.precision=float", "privacy.noise=secure"}));
   EXPECT_EQ(train(experiment, {}), TrainStatus::finished);
 }
 

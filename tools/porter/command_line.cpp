@@ -101,6 +101,7 @@ PORTER_OPTION_OF(std::optional<std::int64_t>);
 PORTER_OPTION_OF(std::optional<double>);
 PORTER_OPTION_OF(std::optional<std::string>);
 PORTER_OPTION_OF(std::vector<int>);
+PORTER_OPTION_OF(std::vector<double>);
 PORTER_OPTION_OF(std::vector<std::string>);
 PORTER_OPTION_OF(std::vector<std::filesystem::path>);
 #undef PORTER_OPTION_OF

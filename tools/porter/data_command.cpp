@@ -28,12 +28,16 @@ struct Source {
         ->capture_default_str();
     command.add_option("--train", options.train, "instead: a libsvm, csv or npz file (.gz too)");
     command.add_option("--test", options.test, "its test set");
-    command.add_option("--features", options.features, "width of a libsvm file");
+    command.add_option("--features", options.features, "feature columns");
+    command.add_option("--classes", options.classes, "labels in the order of the class numbers");
     command.add_option("--train-images", options.train_images, "instead: IDX images");
     command.add_option("--train-labels", options.train_labels, "their IDX labels");
     command.add_option("--test-images", options.test_images, "IDX images of the test set");
     command.add_option("--test-labels", options.test_labels, "their IDX labels");
     command.add_flag("--regression", options.regression, "labels are numbers, not classes");
+    command.add_flag("--private", options.guarantee,
+                     "read files as with secret noise: records that do not fit --classes and "
+                     "--features count for nothing, and how many is said");
     command.add_flag("--json", json, "print JSON");
   }
 };
@@ -70,14 +74,14 @@ void list(bool json) {
                      {"train_rows", data.train_rows},
                      {"test_rows", data.test_rows},
                      {"features", data.features},
-                     {"classes", data.classes},
+                     {"classes", data.classes.size()},
                      {"available", where.available},
                      {"where", where.text},
                      {"licence", data.licence},
                      {"citation", data.citation}});
     else
       fmt::print("{:<17} {:>7} {:>7} {:>9} {:>8}  {}\n", data.name, data.train_rows, data.test_rows,
-                 data.features, data.classes, where.text);
+                 data.features, data.classes.size(), where.text);
   }
   if (json)
     fmt::print("{}\n", json_text(all, 2));
@@ -86,7 +90,7 @@ void list(bool json) {
 }
 
 Json describe_set(const Dataset& data, const Dataset& train) {
-  Json json = {{"rows", data.rows()}, {"density", density(data)}};
+  Json json = {{"rows", data.rows()}, {"void_rows", data.void_rows()}, {"density", density(data)}};
   if (const auto majority = majority_class(train)) {
     json["class_counts"] = class_counts(data);
     json["majority_rate"] = class_rate(data, *majority);
@@ -120,6 +124,7 @@ void info(const Source& source) {
   }
   fmt::print("{}\n{} features, stored {}\n", data.source, data.train.features,
              data.train.sparse() ? "sparse" : "dense");
+  if (!data.warning.empty()) fmt::print("warning: {}\n", data.warning);
   print_set("training set", data.train, data.train);
   if (data.test)
     print_set("test set", *data.test, data.train);

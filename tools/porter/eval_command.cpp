@@ -13,6 +13,7 @@
 #include "porter/io/npy.hpp"
 #include "porter/run/config.hpp"
 #include "porter/run/evaluator.hpp"
+#include "porter/run/run_data.hpp"
 
 namespace porter::cli {
 namespace {
@@ -45,8 +46,9 @@ void write_predictions(const std::string& file, const Model& model, const Datase
   };
   std::string text = "label,prediction\n";
   for (std::size_t row = 0; row < data.rows(); ++row)
-    text +=
-        label_text(double{data.labels[row]}) + "," + label_text(model.predict(x, data[row])) + "\n";
+    text += data.is_void(row) ? ",\n"  // its features are unknown, or its label is
+                              : label_text(double{data.labels[row]}) + "," +
+                                    label_text(model.predict(x, data[row])) + "\n";
   write_file(file, text);
 }
 
@@ -91,6 +93,8 @@ DataPair choose_data(const Options& options, DataOptions data) {
   }
   const auto classes = load_data(data).train.classes;
   data.name = options.data;
+  data.classes.clear();  // a known set has its own
+  data.features = 0;
   for (auto* file : {&data.train, &data.test, &data.train_images, &data.train_labels,
                      &data.test_images, &data.test_labels})
     file->clear();
@@ -104,10 +108,11 @@ void evaluate(const Options& options) {
   const fs::path given = options.model;
   const fs::path file = fs::is_directory(given) ? given / "model.npz" : given;
   const auto config = load_config(file.parent_path() / "config.toml");
-  const auto pair = choose_data(options, config.data);
+  const auto pair = choose_data(options, data_options(config));
   require(options.on_train || pair.test, ErrorKind::usage, pair.source,
           " has no test set; use --train to evaluate on the training set");
   const Dataset& data = options.on_train ? pair.train : *pair.test;
+  const auto rows = data.rows() - data.void_rows();
 
   const auto model = make_model(config.model, data.features, data.classes.size());
   const auto x = pick_parameters(load_npz(file), options.which, file.string());
@@ -122,14 +127,15 @@ void evaluate(const Options& options) {
     nlohmann::ordered_json json = {{"model", file.string()},
                                    {"which", options.which},
                                    {"data", pair.source},
-                                   {"rows", data.rows()},
+                                   {"rows", rows},
                                    {"loss", result.loss}};
     json["accuracy"] = classes ? nlohmann::ordered_json(result.accuracy) : nullptr;
     json["majority_rate"] = classes ? nlohmann::ordered_json(majority_rate(data)) : nullptr;
     fmt::print("{}\n", json_text(json, 2));
     return;
   }
-  fmt::print("{} of {} on {} rows of {}\n", options.which, file.string(), data.rows(), pair.source);
+  fmt::print("{} of {} on {} rows of {}\n", options.which, file.string(), rows, pair.source);
+  if (!pair.warning.empty()) fmt::print("warning: {}\n", pair.warning);
   fmt::print("loss {:.6g}", result.loss);
   if (classes)
     fmt::print(", accuracy {:.2f} % (majority class {:.2f} %)", 100 * result.accuracy,

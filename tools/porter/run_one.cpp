@@ -68,6 +68,7 @@ void print_facts(const Experiment& experiment) {
                facts.alpha);
   fmt::print("\nprivacy: {}\n", experiment.privacy().sentence(config.algorithm.rounds));
   for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
+  if (!facts.data_warning.empty()) fmt::print("warning: {}\n", facts.data_warning);
   std::fflush(stdout);
 }
 

@@ -59,7 +59,8 @@ struct GradientOptions {
   ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
 };
 
-/// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn:
+/// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn; a record that
+/// counts for nothing (Dataset::voids) is drawn like any other and adds zero:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
 class GradientEstimator {
@@ -93,7 +94,8 @@ class GradientEstimator {
 
   void append_state(std::vector<NamedRows>& state);
 
-  /// The samples that an agent uses in a round, ascending; a secret draw is different each time.
+  /// The samples that an agent draws in a round, ascending; a secret draw is different each time.
+  /// Among them may be some that count for nothing.
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
@@ -116,6 +118,7 @@ class GradientEstimator {
   double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
+  void draw_counted(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
 
   Problem problem_;
   GradientOptions options_;

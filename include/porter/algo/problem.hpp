@@ -25,6 +25,10 @@ struct Problem {
   Sample sample(std::size_t agent, std::size_t index) const {
     return train[first_row(agent) + index];
   }
+  /// Whether that sample counts for nothing.
+  bool is_void(std::size_t agent, std::size_t index) const {
+    return train.is_void(first_row(agent) + index);
+  }
 };
 
 /// Who talks to whom, and with what weights.

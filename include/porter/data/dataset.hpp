@@ -27,20 +27,28 @@ struct Dataset {
   std::vector<std::size_t> row_starts;  ///< sparse only: rows + 1 offsets into values
   std::vector<float> labels;            ///< class numbers, or targets of a regression
   std::vector<double> classes;  ///< the file's label of each class number; empty for regression
+  /// 1 for a record that counts for nothing: it keeps its place, its gradient is zero and no metric
+  /// sees it. Rows behind the end count, so empty: all of them do.
+  std::vector<std::uint8_t> voids = {};
 
   bool sparse() const { return !row_starts.empty(); }
   std::size_t rows() const { return labels.size(); }
+  bool is_void(std::size_t row) const { return row < voids.size() && voids[row] != 0; }
+  std::size_t void_rows() const;
   Sample operator[](std::size_t row) const;
 };
 
 /// The rows in the given order.
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows);
+/// The rows that count, where some do not.
+std::optional<Dataset> counted_rows(const Dataset& data);
 
 /// A training set and, where there is one, a test set with the same features and classes.
 struct DataPair {
   Dataset train;
   std::optional<Dataset> test;
-  std::string source;  ///< what it is and where it came from, for reports
+  std::string source;   ///< what it is and where it came from, for reports
+  std::string warning;  ///< for their owner only: how many records count for nothing; or empty
 };
 
 }  // namespace porter

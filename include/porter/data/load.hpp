@@ -15,17 +15,30 @@ struct DataOptions {
   std::string train = {}, test = {};  ///< files: libsvm text, csv, npz; gzip transparently
   std::string train_images = {}, train_labels = {};  ///< IDX files
   std::string test_images = {}, test_labels = {};
-  std::size_t features = 0;    ///< width of libsvm files; 0: the largest index of the training file
+  /// Feature columns without the bias, stated; 0: as many as the training file has.
+  std::size_t features = 0;
+  /// The labels as the file writes them, stated: classes[i] becomes class number i. Empty: those of
+  /// the training file, ascending.
+  std::vector<double> classes = {};
   std::string scale = "none";  ///< none | spectral | standard | unit, measured on the training set
   std::string outliers =
       "none";        ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
   bool bias = true;  ///< append a column of ones, last
   bool regression = false;  ///< labels are targets, not classes
+  /// What is learned from the rows comes with a guarantee, so nothing but a record's own gradient
+  /// may depend on it. Files need `features` and `classes` (a known data set has its own), no scale
+  /// is measured, nothing is cached, and a record that does not fit stays in its place and counts
+  /// for nothing: Dataset::voids.
+  bool guarantee = false;
+  bool cache = true;  ///< a parsed copy of large files may be kept in the user's cache
 };
 
+/// More labels than this are targets of a regression, not classes.
+inline constexpr std::size_t kMaxClasses = 1000;
+
 /// Reads or generates, maps labels to class numbers, scales, appends the bias column, plants
-/// outliers. Errors name
-/// the file, the line, what was expected and what was found.
+/// outliers. Errors name the file, the line, what was expected and what was found. A path that is
+/// no regular file is refused before it is opened.
 DataPair load_data(const DataOptions& options);
 
 }  // namespace porter

@@ -8,7 +8,8 @@
 
 namespace porter {
 
-/// Rows of each class; empty for regression. The second form counts only the given rows.
+/// Rows of each class; empty for regression. The second form counts only the given rows. Records
+/// that count for nothing are of no class, here and below.
 std::vector<std::size_t> class_counts(const Dataset& data);
 std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::uint32_t> rows);
 

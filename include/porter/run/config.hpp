@@ -83,6 +83,11 @@ Config parse_config(std::string_view text, const std::string& source,
 Config load_config(const std::filesystem::path& path,
                    const std::vector<std::string>& overrides = {});
 
+/// Whether what leaves an agent is promised to be private: its noise is secret.
+inline bool claims_guarantee(const Config& config) {
+  return config.privacy && config.privacy->noise == "secure";
+}
+
 /// The resolved config as TOML.
 std::string to_toml(const Config& config);
 

@@ -11,7 +11,8 @@
 
 namespace porter {
 
-/// Mean loss and accuracy of one point over a data set, and the mean gradient if asked for.
+/// Mean loss and accuracy of one point over the records of a data set that count, and the mean
+/// gradient if asked for.
 struct Evaluation {
   double loss = 0, accuracy = 0;
   std::vector<double> gradient;
@@ -29,6 +30,8 @@ double majority_rate(const Dataset& data);
 class Evaluator {
  public:
   Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool);
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   /// Fills loss, gradient, accuracies and consensus error of a row; the rest is left alone.
   void measure(const Rows& X, MetricsRow& row) const;
@@ -39,6 +42,8 @@ class Evaluator {
   void measure_accuracies(std::span<const std::span<const double>> points, MetricsRow& row) const;
 
   Problem problem_;
+  std::optional<Dataset> counted_train_, counted_test_;  // where some records do not count
+  const Dataset& train_;
   const Dataset* test_;  // may be null
   ThreadPool& pool_;
   Dataset agent_train_, agent_test_;

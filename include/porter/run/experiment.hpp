@@ -22,6 +22,7 @@ namespace porter {
 /// What a config turns out to be once its data and graph are there.
 struct RunFacts {
   std::string data_source;
+  std::string data_warning;  ///< for the terminal of the data's owner, not for files that travel
   std::size_t agents = 0, samples_per_agent = 0, dim = 0, batch = 0;
   std::optional<std::size_t> kept;      ///< k of a sparsifier
   std::optional<double> rho, omega;     ///< of the compressor
