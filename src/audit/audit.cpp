@@ -42,6 +42,8 @@ const std::vector<FaultInfo>& fault_table() {
       {Fault::variance, "variance", "variance and standard deviation are confused (sigma != 1)"},
       {Fault::reused_noise, "reused-noise", "a restarted process repeats the noise of its rounds"},
       {Fault::shared_noise, "shared-noise", "all agents add the same noise"},
+      {Fault::labels_from_data, "labels-from-data",
+       "classes and width are taken from the records, not from the config"},
   };
   return table;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "message_sizes.hpp"
 #include "models.hpp"
 #include "porter/core/vector_math.hpp"
 #include "target.hpp"
@@ -119,28 +120,6 @@ bool sizes_follow_values(const Compressor& compressor, std::size_t dim) {
   return a.size() != b.size();
 }
 
-std::vector<std::uint64_t> message_bytes(const AuditSetting& setting, const AuditSubject& subject,
-                                         const Model& model, const Dataset& data,
-                                         std::uint64_t seed, ThreadPool& pool) {
-  auto options = seeded_options(setting);
-  options.seed = seed;
-  const auto algorithm = find_algorithm(subject.algorithm)
-                             .make({.problem = {model, data, subject.problem.agents},
-                                    .network = subject.network,
-                                    .compressor = subject.compressor,
-                                    .pool = pool,
-                                    .start = Vector(model.dim(), 0.0),
-                                    .eta = subject.eta,
-                                    .gamma = subject.gamma,
-                                    .gradients = options});
-  std::vector<std::uint64_t> bytes;
-  for (std::uint32_t round = 1; round <= 3; ++round) {
-    algorithm->step(round);
-    bytes.push_back(algorithm->traffic().message_bytes);
-  }
-  return bytes;
-}
-
 AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& subject,
                               ThreadPool& pool) {
   constexpr std::uint32_t kTrials = 8;
@@ -154,13 +133,14 @@ AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& s
   for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
     RngStream rng(setting.seed, Draw::test, 4, trial);
     const std::size_t record = rng.below(data.rows());
-    const auto seed = rng.next_u64();
+    auto options = seeded_options(setting);
+    options.seed = rng.next_u64();
     auto pair = random_neighbours(problem, record / problem.samples_per_agent(),
                                   Vector(problem.model.dim(), 0.0), setting.clip.tau, rng);
     const SubstitutedModel with(problem, 0, record, std::move(pair.with));
     const SubstitutedModel without(problem, 0, record, std::move(pair.without));
-    check.measured += message_bytes(setting, subject, with, data, seed, pool) !=
-                      message_bytes(setting, subject, without, data, seed, pool);
+    check.measured += message_bytes(options, subject, with, data, pool) !=
+                      message_bytes(options, subject, without, data, pool);
   }
   check.caught = check.measured > 0;
   check.note = fmt::format("{} pairs of trainings, 3 rounds each", kTrials);

@@ -173,6 +173,26 @@ TEST(EndToEnd, HearsLessWhereMessagesAreCompressedAndNeighboursHidden) {
   EXPECT_GT(rung.checks[0].measured, 0.1);
 }
 
+TEST(LoaderAudit, OneRecordOfAFileMovesNothingElse) {
+  for (const auto kind : {Sampler::fixed, Sampler::poisson, Sampler::full})
+    for (const std::size_t batch : {1, 20}) {
+      auto setting = small_setting();
+      setting.sampler = {kind, 30, kind == Sampler::full ? 30 : batch};
+      const auto rung = audit_loader(setting, kQuiet);
+      SCOPED_TRACE(concat(int(kind), " ", batch));
+      EXPECT_FALSE(rung.caught()) << caught_names(rung);
+      EXPECT_GT(rung.checks[0].measured, 0.5 * rung.checks[0].limit);
+    }
+}
+
+TEST(LoaderAudit, CatchesClassesAndWidthThatAreFoundInTheRecords) {
+  auto setting = small_setting();
+  setting.fault = Fault::labels_from_data;
+  EXPECT_EQ(caught_names(audit_loader(setting, kQuiet)),
+            "distance before the noise; distance where the record was not drawn; files refused for "
+            "one record; models of another size for one record; messages whose sizes differ; ");
+}
+
 TEST(Audit, VerdictNamesWhatWasCaught) {
   auto setting = small_setting();
   const AuditRung good{1, "replay", {{"distance", 0.4, 0.4, false, ""}}, 0};

@@ -20,15 +20,16 @@ TEST(PrivacyAuditCommand, PassesAnHonestSettingOnEveryRung) {
   const auto result = audit(kSetting + "--json");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find('{')));
-  EXPECT_EQ(json["verdict"], "passed: nothing caught on rungs 1, 2, 3, 4");
-  EXPECT_EQ(json["rungs"].size(), 4U);
+  EXPECT_EQ(json["verdict"], "passed: nothing caught on rungs 1, 2, 3, 4, 5");
+  EXPECT_EQ(json["rungs"].size(), 5U);
   EXPECT_FALSE(json["caught"]);
   EXPECT_LT(json["rungs"][2]["checks"][0]["measured"], json["epsilon"]);
 }
 
 TEST(PrivacyAuditCommand, EndsWithOneWhereAFaultIsPlanted) {
-  for (const std::string plant : {"batch-clip --rung 1", "sigma-over-b --rung 2 3 4",
-                                  "variance --rung 2 3", "shared-noise --rung 2"}) {
+  for (const std::string plant :
+       {"batch-clip --rung 1", "sigma-over-b --rung 2 3 4", "variance --rung 2 3",
+        "shared-noise --rung 2", "labels-from-data --rung 5"}) {
     const auto result = audit(kSetting + "--plant " + plant);
     EXPECT_EQ(result.exit_code, 1) << plant << "\n" << result.output;
     EXPECT_NE(result.output.find("\nCAUGHT: rung"), std::string::npos) << result.output;
@@ -47,7 +48,7 @@ TEST(PrivacyAuditCommand, RefusesWhatItCannotAudit) {
            {"--m 100 --sigma 1 --rounds 2 --delta 0.1", "--allow-large-delta"},
            {"--m 100 --sigma 1 --rounds 2 --sampler shuffle", "no certified epsilon"},
            {"--m 100 --sigma 1 --rounds 2 --adjacency add-remove", "fixed size"},
-           {"--m 100 --sigma 1 --rounds 2 --rung 5", "--rung"},
+           {"--m 100 --sigma 1 --rounds 2 --rung 6", "--rung"},
            {"--m 100 --sigma 1 --rounds 2 --plant nothing", "unknown fault"},
            {"--m 100 --sigma 1 --rounds 2 --noise simulated --plant reused-noise", "by design"},
        }) {

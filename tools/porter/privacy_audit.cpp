@@ -26,7 +26,7 @@ struct Options {
   DeltaOption delta;
   std::string clip_kind = "smooth", sampler = "fixed", adjacency = "replace", noise = "secure";
 
-  std::vector<int> rungs = {1, 2, 3, 4};
+  std::vector<int> rungs = {1, 2, 3, 4, 5};
   std::int64_t runs = 10'000, trainings = 1'000;
   std::optional<double> claim;
   std::string plant = "none";
@@ -132,7 +132,7 @@ void check_options(const Options& options, const AuditSetting& setting) {
   require(setting.fault != Fault::reused_noise || setting.secure, ErrorKind::usage,
           "--plant reused-noise: simulated noise repeats by design; it needs secure noise");
   for (const int rung : options.rungs)
-    require(rung >= 1 && rung <= 4, ErrorKind::usage, "--rung: expected 1 to 4, found ", rung);
+    require(rung >= 1 && rung <= 5, ErrorKind::usage, "--rung: expected 1 to 5, found ", rung);
   require(options.runs >= 10 && options.trainings >= 10, ErrorKind::usage,
           "--runs and --trainings: expected at least 10");
 }
@@ -148,6 +148,7 @@ AuditRung climb(int rung, const Options& options, const AuditSetting& setting,
   if (rung == 2) return audit_noise(setting, subject, pool, report);
   if (rung == 3)
     return audit_mechanism(setting, static_cast<std::size_t>(options.runs), pool, report);
+  if (rung == 5) return audit_loader(setting, report);
   return audit_end_to_end(setting, subject, static_cast<std::size_t>(options.trainings), pool,
                           report);
 }
@@ -254,7 +255,7 @@ void run(Options options, int& exit_code) {
 
 std::string help_of_faults() {
   std::string text = "\nFaults for --plant:\n";
-  for (const auto& row : fault_table()) text += fmt::format("  {:<14}{}\n", row.name, row.help);
+  for (const auto& row : fault_table()) text += fmt::format("  {:<18}{}\n", row.name, row.help);
   return text;
 }
 
@@ -292,7 +293,7 @@ void add_privacy_audit(App& privacy, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_setting_options(*command, *options);
   command->add_option("--rung", options->rungs, "Which rungs (see below); all unless given")
-      ->type_name("1..4");
+      ->type_name("1..5");
   command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary")
       ->capture_default_str();
   command->add_option("--trainings", options->trainings, "Rung 4: trainings with and without it")
@@ -311,7 +312,8 @@ void add_privacy_audit(App& privacy, int& exit_code) {
       "  1  replay      one step on neighbouring data with identical coins: is the clip kept?\n"
       "  2  noise       parameters that no data touch: is the noise as strong and fresh as said?\n"
       "  3  mechanism   the worst data, many runs, the best test: a lower bound on epsilon\n"
-      "  4  end to end  the same, by a neighbour who sees the messages of a training\n" +
+      "  4  end to end  the same, by a neighbour who sees the messages of a training\n"
+      "  5  loader      data files that differ in one record: does anything else change?\n" +
       help_of_faults() +
       "\nThe last line says \"passed\" or \"CAUGHT\"; exit code 0 or 1. A finding is wrong with\n"
       "probability 0.001 at most per rung. Passing proves nothing: it is a failed attack.\n"

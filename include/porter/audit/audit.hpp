@@ -17,11 +17,12 @@ namespace porter {
 /// looks at, while the promise stays that of the setting, to show that it would be caught.
 enum class Fault {
   none,
-  batch_clip,    ///< the mean of the batch is clipped, not each sample; needs b > 1 to matter
-  sigma_over_b,  ///< sigma is that of the mean already, and is divided by b once more; b > 1
-  variance,      ///< variance and standard deviation confused, whichever way weakens the noise
-  reused_noise,  ///< noise is a function of the round number: a restart repeats it
-  shared_noise,  ///< all agents add the same noise
+  batch_clip,        ///< the mean of the batch is clipped, not each sample; needs b > 1 to matter
+  sigma_over_b,      ///< sigma is that of the mean already, and is divided by b once more; b > 1
+  variance,          ///< variance and standard deviation confused, whichever way weakens the noise
+  reused_noise,      ///< noise is a function of the round number: a restart repeats it
+  shared_noise,      ///< all agents add the same noise
+  labels_from_data,  ///< classes and width are what the records hold, not what was stated
 };
 
 struct FaultInfo {
@@ -120,6 +121,12 @@ AuditRung audit_mechanism(const AuditSetting& setting, std::size_t runs, ThreadP
 /// attacker is its first neighbour and uses the messages that it hears.
 AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subject,
                            std::size_t runs, ThreadPool& pool, const AuditProgress& progress);
+
+/// Rung 5. Data files in which one record is replaced, by one with another label, with a label or a
+/// feature that nobody knows, by what is no number, go through the loader as an agent's own file
+/// does: what enters the noise moves by at most 2 tau / b, and not at all where the record was not
+/// drawn; no file is refused and no model, batch or message has another size for one record.
+AuditRung audit_loader(const AuditSetting& setting, const AuditProgress& progress);
 
 /// "passed: ..." or "CAUGHT: ..." with what and by how much.
 std::string audit_verdict(const AuditSetting& setting, const std::vector<AuditRung>& rungs);
