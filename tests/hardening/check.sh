@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # check.sh paths BUILD     no program, built or installed, looks for libraries in a relative folder
 # check.sh foreign BUILD   a library that lies in the current folder is not loaded
-# check.sh flags BUILD     every program is position-independent and binds its symbols at the start
+# check.sh flags BUILD     every program is position-independent and binds its symbols at the start,
+#                          and the command has canaries on its stack
 set -euo pipefail
 export LC_ALL=C
 mode=$1 build=$2
@@ -71,7 +72,10 @@ case $mode in
     check_paths "${files[@]}" "$work/prefix/bin/porter"
     ;;
   foreign) check_foreign "$build/porter" "$build"/tests/test_core ;;
-  flags) check_flags "${files[@]}" ;;
+  flags)
+    check_flags "${files[@]}"
+    readelf -W --dyn-syms "$build/porter" | grep -q __stack_chk_fail || complain "porter has no canaries on its stack"
+    ;;
   *) complain "unknown check $mode" ;;
 esac
 [ $bad -eq 0 ] && echo "${#files[@]} programs: $mode good"
