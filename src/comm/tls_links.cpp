@@ -117,14 +117,14 @@ bool IncomingLink::take(LinkFrame& frame) {
     case LinkKind::gave_up:
       hear_of_end(hub_, neighbour_, frame.body);
       said_over_ = true;  // it knows
-      connection_->send(LinkKind::heard_over);
+      answer_once(said_heard_over_, LinkKind::heard_over);
       return true;
     case LinkKind::heard_over:
       hub_.mailbox.heard_over(neighbour_);
       return true;
     case LinkKind::finished:
       hub_.mailbox.finished(neighbour_);
-      connection_->send(LinkKind::heard_finish);
+      answer_once(said_heard_finish_, LinkKind::heard_finish);
       return true;
     case LinkKind::ping:
       hub_.mailbox.says_it_waits(neighbour_, decode_ping(frame.body, name));
@@ -132,6 +132,11 @@ bool IncomingLink::take(LinkFrame& frame) {
     default:
       return true;  // the header was refused already
   }
+}
+
+// However often it is said: what is to be written stays short if the other end does not read it.
+void IncomingLink::answer_once(bool& answered, LinkKind kind) {
+  if (!std::exchange(answered, true)) connection_->send(kind);
 }
 
 void IncomingLink::greet(const Hello& hello) {

@@ -55,6 +55,7 @@ class IncomingLink {
   };
   void read();
   bool take(LinkFrame& frame);
+  void answer_once(bool& answered, LinkKind kind);
   void greet(const Hello& hello);
   bool deliver(Stalled& message);
   void acknowledge();
@@ -65,6 +66,7 @@ class IncomingLink {
   const std::string address_;
   const Clock::time_point since_ = Clock::now();
   bool greeted_ = false, has_more_ = false, said_over_ = false;
+  bool said_heard_over_ = false, said_heard_finish_ = false;
   std::string refusal_;
   std::optional<Stalled> stalled_;  // a message for which there is no room yet
   std::uint32_t told_ = 0;          // the settled round that the neighbour knows
