@@ -141,7 +141,7 @@ std::string cache_name(const std::vector<std::string>& files, std::size_t featur
 fs::path folder_in(const fs::path& cache) { return cache / "parsed"; }
 
 // Whether there is such a folder, of this user and no link, that nobody else can look into.
-bool make_private_folder(const fs::path& folder) {
+bool own_folder(const fs::path& folder) {
   std::error_code ignored;
   fs::create_directories(folder.parent_path(), ignored);
   ::mkdir(folder.c_str(), 0700);
@@ -228,7 +228,7 @@ CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<s
                        std::size_t features, const std::function<FileTable()>& parse) {
   if (!cache || !worth_caching(files)) return {parse()};
   const auto folder = folder_in(*cache), path = folder / cache_name(files, features);
-  if (!make_private_folder(folder)) return {parse()};
+  if (!own_folder(folder)) return {parse()};
   const auto key = key_of(files, features);
   bool damaged = false;
   if (is_plain_file(path)) {

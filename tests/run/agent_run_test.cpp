@@ -437,7 +437,8 @@ TEST_F(AgentRunTest, ItsRecordNamesItsOwnDataAndNothingRaw) {
   for (int i = 0; i < 60; ++i) rows += concat("0.", i % 7, ",0.", i % 5, ',', i % 2, '\n');
   write_file(dir_ / "own.csv", rows);
   const std::vector<std::string> set = {"agent.train=own.csv", "privacy.delta=1e-3",
-                                        "data.features=2", "model.name=logistic"};
+                                        "data.features=2", "data.classes=[0, 1]",
+                                        "model.name=logistic"};
   start_other(set);
   ASSERT_EQ(run(dir_ / "a", set), "finished");
   const auto config = load_config(dir_ / "a" / "config.toml");
