@@ -126,7 +126,14 @@ resumed)
   "$porter" run c.toml "$@" --out sim >log 2>&1
   start_cluster "$@" --insecure-test-noise
   wait_for_round 1
+  slow=$(pid_of 1)
+  kill -STOP "$slow" # the others wait for it when they are told to end
+  sleep 1
   kill -TERM $cluster
+  for agent in 0 2 3 4; do
+    until [ -z "$(pid_of $agent)" ]; do sleep 0.05; done
+  done
+  kill -CONT "$slow"
   wait $cluster && fail "it was not interrupted"
   for agent in 0 1 2 3 4; do
     grep -q '"state":"stopped"' run/agents/agent-$agent/status.json || fail "agent $agent says otherwise"
