@@ -216,7 +216,7 @@ start_wait = "2s"
 peers = [{name = "a", address = "127.0.0.1:$port"}, {name = "b", address = "127.0.0.1:$((port + 1))"}]
 END
   "$porter" agent node.toml --out out >log 2>&1 && fail "it ran alone"
-  grep -q "a cannot reach b" log || fail "nobody says who"
+  grep -q "a cannot reach b at 127.0.0.1:$((port + 1)): Connection refused" log || fail "nobody says who"
   "$porter" privacy ledger out/ledger/agent-0.ledger --json >ledger.json
   grep -q '"charges": 0' ledger.json || { cat ledger.json; exit 1; }
   grep -q '"state":"failed"' out/status.json || { cat out/status.json; exit 1; }
