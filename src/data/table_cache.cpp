@@ -127,7 +127,7 @@ FileTable read_body(ByteReader& reader) {
 // The names separate the files, so that bytes cannot move from one to the next.
 std::string key_of(const std::vector<std::string>& files, std::size_t features) {
   std::string key = concat(features, "\n");
-  for (const auto& file : files) key += sha256_hex(read_raw_file(file)) + "\n";
+  for (const auto& file : files) key.append(sha256_hex(read_raw_file(file))).push_back('\n');
   return key;
 }
 
