@@ -32,7 +32,7 @@ std::string fact_differences(const std::map<std::string, std::string>& ours,
     }
   std::string text;
   for (const auto& key : keys) {
-    text += (text.empty() ? "" : ", ") + key;
+    text += (text.empty() ? "" : ", ") + (key.empty() ? "a key without a name" : key);
     if (std::ranges::find(kShown, key) != std::end(kShown))
       text += concat(" (", value_of(ours, key), " here, ", value_of(theirs, key), " there)");
   }

@@ -326,7 +326,9 @@ TEST_F(Cli, CompareAndReportReadWhatRunWrote) {
 }
 
 TEST_F(Cli, ASecretRunShowsNoFiguresOfItsTrainingDataUnlessAskedTo) {
-  const std::string secret = "--set privacy.noise=secure --set privacy.delta=1e-3";
+  const std::string secret =
+      "--set privacy.noise=secure --set privacy.delta=1e-3 "
+      "--set 'data.classes=[0, 1]' --set data.features=6";
   const auto quiet = porter("run c.toml --out quiet " + secret);
   ASSERT_EQ(quiet.exit_code, 0) << quiet.output;
   EXPECT_EQ(quiet.output.find("loss"), std::string::npos) << quiet.output;

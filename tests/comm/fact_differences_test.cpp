@@ -21,6 +21,9 @@ TEST(FactDifferences, NameKeysAndShowWhatRecordsMayLookLike) {
   theirs = ours;
   theirs["dim"] = std::string(1000, '7');
   EXPECT_LT(fact_differences(ours, theirs).size(), 120U);
+  theirs = ours;
+  theirs[""] = "";
+  EXPECT_EQ(fact_differences(ours, theirs), "a key without a name");
 }
 
 }  // namespace

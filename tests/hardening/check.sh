@@ -26,6 +26,14 @@ search_path() {
   readelf -d "$1" | sed -n 's/.*(R\(UN\)\?PATH).*\[\(.*\)\]$/\2/p' | sed 's/:/\n/g'
 }
 
+# says PATTERN TOOL...: whether the tool's output has the pattern. The whole output is read first: a tool
+# that writes to a pipe nobody reads any more has failed.
+says() {
+  local pattern=$1 text; shift
+  text=$("$@")
+  grep -Eq "$pattern" <<<"$text"
+}
+
 is_good() { [[ $1 == /* || $1 == '$ORIGIN' || $1 == '$ORIGIN/'* ]]; }
 
 check_paths() {
@@ -41,9 +49,9 @@ check_flags() {
   local file
   for file in "$@"; do
     [[ $file != *.so ]] || continue  # a module of a test
-    readelf -h "$file" | grep -q 'Type: *DYN' || complain "$file is not position-independent"
-    readelf -d "$file" | grep -Eq 'BIND_NOW|Flags:.*NOW' || complain "$file binds symbols late"
-    readelf -lW "$file" | grep -q GNU_RELRO || complain "$file leaves its tables writable"
+    says 'Type: *DYN' readelf -h "$file" || complain "$file is not position-independent"
+    says 'BIND_NOW|Flags:.*NOW' readelf -d "$file" || complain "$file binds symbols late"
+    says GNU_RELRO readelf -lW "$file" || complain "$file leaves its tables writable"
   done
 }
 
@@ -74,7 +82,7 @@ case $mode in
   foreign) check_foreign "$build/porter" "$build"/tests/test_core ;;
   flags)
     check_flags "${files[@]}"
-    readelf -W --dyn-syms "$build/porter" | grep -q __stack_chk_fail || complain "porter has no canaries on its stack"
+    says __stack_chk_fail readelf -W --dyn-syms "$build/porter" || complain "porter has no canaries on its stack"
     ;;
   *) complain "unknown check $mode" ;;
 esac

@@ -184,8 +184,8 @@ TEST_F(ExperimentTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoi
 // Exact losses of the training data are no part of what epsilon covers, and neither is an average
 // that they chose.
 TEST_F(ExperimentTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAskedFor) {
-  const auto secret = config(
-      {"privacy.noise=secure", "privacy.epsilon=2", "algorithm.batch=3", "run.evaluate=every:20"});
+  const auto secret = config({"data.classes=[0, 1]", "data.features=6", "privacy.noise=secure",
+                              "privacy.epsilon=2", "algorithm.batch=3", "run.evaluate=every:20"});
   for (const bool raw : {false, true}) {
     SCOPED_TRACE(raw);
     const auto path = dir_ / (raw ? "raw" : "covered");
@@ -218,7 +218,9 @@ TEST_F(ExperimentTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAs
 
 TEST_F(ExperimentTest, WithoutATestSetTheMajorityOfSecretLabelsIsNotTold) {
   const auto facts = [&](const char* noise) {
-    return Experiment(config({"data.test=", std::string("privacy.noise=") + noise})).facts();
+    return Experiment(config({"data.classes=[0, 1]", "data.features=6",
+                              "data.test=", std::string("privacy.noise=") + noise}))
+        .facts();
   };
   EXPECT_TRUE(facts("simulated").majority_rate);
   EXPECT_FALSE(facts("secure").majority_rate);
