@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bad_agent FAULT FOLDER CONFIG: an agent that takes part like any other until its tenth round, in
-// which its message is corrupted, truncated, replayed, reordered or oversized, or from which on it is
-// connected and sends nothing (silent); or one that is not
-// whom it says (impostor) or shows a certificate that is out of date (expired: expired.crt beside
-// its own). Called by faults.py and strangers.py.
+// which its message is corrupted, truncated, replayed, reordered or oversized, or from which on it
+// is connected and sends nothing (silent); or one that is not whom it says (impostor) or shows a
+// certificate that is out of date (expired: expired.crt beside its own). Called by faults.py and
+// strangers.py.
 #include <cstdio>
 
 #include "porter/core/error.hpp"

@@ -66,7 +66,8 @@ void add_privacy_sigma(App& privacy) {
       ->required()
       ->type_name("EPSILON");
   command->footer(
-      "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above; with\n"
+      "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above; "
+      "with\n"
       "--q and no --batch the noise multiplier is given.\n"
       "Example: porter privacy sigma --m 3256 --batch 32 --rounds 3256 --delta 1e-5 --epsilon 1");
   command->callback([options] { run(*options); });

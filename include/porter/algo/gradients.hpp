@@ -59,8 +59,8 @@ struct GradientOptions {
   ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
 };
 
-/// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn; a record that
-/// counts for nothing (Dataset::voids) is drawn like any other and adds zero:
+/// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn; a record
+/// that counts for nothing (Dataset::voids) is drawn like any other and adds zero:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
 class GradientEstimator {
