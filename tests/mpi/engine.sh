@@ -47,7 +47,7 @@ killed)
   ;;
 moved)
   # A simulation is killed and continued on ranks; these are killed and continued as a simulation.
-  long="--set algorithm.rounds=300000"
+  long="--set algorithm.rounds=60000"
   "$porter" run c.toml $long --out clean > log 2>&1
   file() { stat -c %i run/checkpoint/checkpoint.npz 2> /dev/null || true; }
   changed() {  # waits for a new checkpoint in the place of $1
