@@ -26,9 +26,10 @@ if [ "$fault" = stopped ]; then
   wait "${pids[0]}"; first=$?
   wait "${pids[2]}"; last=$?
   cat "$work"/run/log-*
-  # Both lost agent 1; who saw it first told the other.
-  [ $first -eq 1 ] && [ $last -eq 1 ] && grep -q 'agent-1 has been out of reach' "$work/run/log-0" &&
-    grep -q 'agent-1 has been out of reach' "$work/run/log-2"
+  # Both lost agent 1; who saw it first told the other, who then says so.
+  lost='agent-1 has been out of reach' told='gave up: it cannot reach agent-1'
+  [ $first -eq 1 ] && [ $last -eq 1 ] && grep -q "$lost" "$work"/run/log-[02] &&
+    grep -Eq "$lost|$told" "$work/run/log-0" && grep -Eq "$lost|$told" "$work/run/log-2"
   exit
 fi
 

@@ -70,7 +70,7 @@ killed)
   set -- --set algorithm.rounds=4000 --set run.checkpoint=every:20
   "$porter" run c.toml "$@" --out sim >log 2>&1
   start_cluster "$@" --insecure-test-noise
-  wait_for_round 3
+  wait_for_round 21 # from the first checkpoint on there is something to continue from
   kill_some 20
   wait $cluster || fail "the cluster failed"
   same sim run
