@@ -14,6 +14,7 @@
 #include "porter/io/file.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "porter/run/agent.hpp"
+#include "sanitized.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -287,14 +288,17 @@ TEST_P(AgentRunAs, TheLastMessageThatAnOldFolderMayHaveSentIsExact) {
             "killed");
   EXPECT_TRUE(says(run(dir_ / "older", set_), "older than what was released"));
 }
-INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs,
-                         testing::Values("porter-dp", "porter-sweep", "choco-sgd", "dp-dsgd",
-                                         "dsgt", "deepsqueeze"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+// One that sends before it releases, and one that sends what it releases; the others are like them.
+std::vector<const char*> methods() {
+  if (kSanitized) return {"porter-dp", "choco-sgd"};
+  return {"porter-dp", "porter-sweep", "choco-sgd", "dp-dsgd", "dsgt", "deepsqueeze"};
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](const auto& test) {
+  std::string name = test.param;
+  std::erase(name, '-');
+  return name;
+});
 
 TEST_F(AgentRunTest, NothingIsChargedWhileANeighbourCannotBeReached) {
   const auto end = run(dir_ / "a", {}, {.unreachable = true});
