@@ -33,7 +33,7 @@ same)
   ;;
 killed)
   # The job is killed after its first checkpoint and continued with another number of ranks.
-  long="--set algorithm.rounds=3000"
+  long="--set algorithm.rounds=10000"
   "$porter" run c.toml $long --out clean > log 2>&1
   "$@" -n 5 "$porter" run c.toml $long --set run.engine=mpi --set run.checkpoint=every:200 --out run \
     > log 2>&1 &

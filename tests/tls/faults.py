@@ -19,6 +19,14 @@ case, porter, bad_agent, clock, config_file = sys.argv[1:6]
 config = open(config_file).read()
 
 
+PACE = 0.02  # seconds that a link takes for anything: a round lasts as long, however fast the machine is
+
+
+def set_pace(proxies, seconds):
+    for proxy in proxies:
+        proxy.delay = seconds
+
+
 def slow():
     """A link with a delay and little bandwidth costs time."""
     net = Network(porter, config, 3, rounds=40)
@@ -32,9 +40,9 @@ def slow():
 
 def disturbed():
     """Altered bytes, a cut and a silent link, each for a while."""
-    net = Network(porter, config, 3, rounds=500)
+    net = Network(porter, config, 3, rounds=1500)
     there, back = net.disturb(0, 1)
-    there.delay = back.delay = 0.02  # or a fast machine is done before the last of them
+    set_pace((there, back), PACE)
     net.start_all(keepalive="1s")
 
     def lose(times, fault):
@@ -52,7 +60,7 @@ def disturbed():
         lose(times, lambda: setattr(there, "flip", True))
     lose(4, lambda: (there.cut(), back.cut()))
     lose(5, make_holes)  # nothing comes, nothing ends: keepalive notices
-    there.delay = back.delay = 0
+    set_pace((there, back), 0)
     net.expect_exit(0)
     net.expect_bits_of_simulation()
     return net
@@ -60,15 +68,18 @@ def disturbed():
 
 def stop_and_continue(net, wound, heal):
     """All agents end and name agent 1, and go on when they are started again."""
+    proxies = net.disturb(0, 1)
+    set_pace(proxies, PACE)
     net.start_all(wait="1s", keepalive="1s")
     net.wait_for_round(0, 1)
-    wound()
+    wound(proxies)
     for agent in 0, 2:
         fail_unless(net.processes[agent].wait(60) == 1, f"agent {agent} did not fail")
     fail_unless(any("agent-1 has been out of reach for" in net.log(a) for a in (0, 2)),
                 "nobody names agent-1")
     heal()
     net.processes[1].wait(60)
+    net.routes.clear()
     net.start_all()
     net.expect_exit(0)
     net.expect_bits_of_simulation()
@@ -78,14 +89,13 @@ def stop_and_continue(net, wound, heal):
 def severed():
     """A link is cut for good."""
     net = Network(porter, config, 3, graph="star", rounds=1500)
-    proxies = net.disturb(0, 1)
-    return stop_and_continue(net, lambda: [p.cut() for p in proxies], lambda: net.routes.clear())
+    return stop_and_continue(net, lambda proxies: [p.cut() for p in proxies], lambda: None)
 
 
 def stopped():
     """SIGSTOP."""
     net = Network(porter, config, 3, rounds=1500)
-    return stop_and_continue(net, lambda: net.processes[1].send_signal(signal.SIGSTOP),
+    return stop_and_continue(net, lambda _: net.processes[1].send_signal(signal.SIGSTOP),
                              lambda: net.processes[1].kill())
 
 
@@ -98,6 +108,8 @@ def jump():
     """The wall clock jumps two hours ahead and four back: nothing here depends on it."""
     net = Network(porter, config, 3, rounds=1500)
     net.environment |= {"LD_PRELOAD": clock, "PORTER_TEST_CLOCK": os.path.abspath("offset")}
+    proxies = net.disturb(0, 1)
+    set_pace(proxies, PACE)
     net.start_all(wait="20s", keepalive="2s")
     for offset in 7200, -7200, 0:
         net.wait_for_round(0, net.round(0) + 1)
@@ -105,6 +117,7 @@ def jump():
             out.write(str(offset))
         os.rename("offset.new", "offset")
         fail_unless(abs(clock_of(net) - time.time() - offset) < 600, "the clock did not jump")
+    set_pace(proxies, 0)
     net.expect_exit(0)
     for agent in range(3):
         fail_unless(net.log(agent).count("is connected") == 2, "a connection was lost")
