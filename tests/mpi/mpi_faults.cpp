@@ -2,6 +2,7 @@
 // A job in which rank 1 goes wrong: mpi_faults stopped|killed|thrown|early. Called by fault.sh.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -56,6 +57,9 @@ int main(int, char** argv) {
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
+    // mpirun ends the others as soon as one has ended: the one at fault lets them speak first.
+    const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (rank && rank == std::string("1")) std::this_thread::sleep_for(std::chrono::seconds(20));
     return 1;
   }
 }
