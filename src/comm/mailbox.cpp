@@ -31,7 +31,7 @@ Mailbox::Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std:
       options_(std::move(options)),
       settled_(options_.resume_after) {
   for (const auto neighbour : hosting_.neighbours(process_)) {
-    neighbours_.try_emplace(neighbour);
+    neighbours_[neighbour].forgotten = options_.forgotten;
     if (options_.links) options_.links->add(name_of(neighbour));
   }
   for (const auto agent : hosting_.sources(process_)) last_[agent] = options_.resume_after;
@@ -236,12 +236,13 @@ void Mailbox::say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32
   lock.lock();
 }
 
-void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor) {
+void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor,
+                            std::uint32_t seen) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
   require(round > to.forgotten, ErrorKind::protocol, name_of(neighbour), " asks for round ", round,
           " again; it said before that all up to round ", to.forgotten, " is safe");
-  to.held = round == kNothing ? 0 : round - 1;
+  to.held = std::max(seen, round == kNothing ? 0 : round - 1);
   to.reached = was_welcome_ = true;
   to.refuses = false;
   to.reached_at = Clock::now();

@@ -35,6 +35,7 @@ class Mailbox {
     /// How long one may be there and not send what a round needs.
     std::chrono::milliseconds round_wait{600'000};
     std::uint32_t resume_after = 0;
+    std::uint32_t forgotten = 0;  ///< what a restarted process cannot send again
     bool may_restart = false;
     std::shared_ptr<LinkMeter> links = nullptr;  ///< nothing: nobody watches
     std::shared_ptr<RoundTrace> trace = nullptr;
@@ -47,7 +48,7 @@ class Mailbox {
 
   // The transport's own side.
   /// Waits until begin_sending was called for every neighbour. The last round that one of them
-  /// holds.
+  /// holds, or has seen.
   std::uint32_t meet();
   void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes);
   std::span<const Received> collect(std::uint32_t round);
@@ -76,9 +77,10 @@ class Mailbox {
     std::uint64_t next = 0;
     bool said_over = false, said_finished = false;
   };
-  /// The neighbour is reached and wants everything from `round` on. Error{protocol} if some of it
-  /// is forgotten.
-  void begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor);
+  /// The neighbour is reached and wants everything from `round` on; it may have `seen` more before
+  /// it restarted. Error{protocol} if some of what it wants is forgotten.
+  void begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor,
+                     std::uint32_t seen = 0);
   /// What is to be sent next, if there is something.
   std::optional<Parcel> next(std::uint32_t neighbour, Cursor& cursor);
   void acknowledged(std::uint32_t neighbour, std::uint32_t settled);
@@ -113,7 +115,7 @@ class Mailbox {
     std::deque<Parcel> outbox;
     std::uint64_t first = 0;            // number of the outbox's first parcel
     std::uint32_t forgotten = 0;        // the last round that was dropped from the outbox
-    std::optional<std::uint32_t> held;  // the last round that it had when it answered last
+    std::optional<std::uint32_t> held;  // the last round that it had had when it answered last
     bool heard_finish = false, heard_over = false;
     bool reached = false, refuses = false;
     Clock::time_point unreached_at = Clock::now(), reached_at = unreached_at;

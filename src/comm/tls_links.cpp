@@ -145,8 +145,8 @@ void IncomingLink::greet(const Hello& hello) {
   greeted_ = true;
   hub_.mailbox.connected(neighbour_);
   told_ = hub_.mailbox.settled();
-  connection_->send(LinkKind::welcome,
-                    encode_welcome({hub_.mailbox.wanted_from(neighbour_), told_}));
+  connection_->send(LinkKind::welcome, encode_welcome({hub_.mailbox.wanted_from(neighbour_), told_,
+                                                       hub_.options.seen}));
 }
 
 bool IncomingLink::deliver(Stalled& message) {
@@ -248,7 +248,7 @@ void OutgoingLink::take(const LinkFrame& frame) {
     case LinkKind::welcome: {
       const auto welcome = decode_welcome(frame.body, peer_.name);
       // One that wants what it said was safe counts as away: there may be a newer folder of it.
-      mailbox.begin_sending(neighbour_, welcome.wanted_from, cursor_);
+      mailbox.begin_sending(neighbour_, welcome.wanted_from, cursor_, welcome.seen);
       state_ = State::open;
       retry_ = kFirstRetry;
       said_heard_over_ = false;

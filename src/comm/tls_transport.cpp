@@ -81,6 +81,7 @@ class TlsTransport final : public NetworkTransport {
                   .peer_wait = options_.peer_wait,
                   .round_wait = options_.round_wait,
                   .resume_after = options_.resume_after,
+                  .forgotten = options_.forgotten,
                   .may_restart = options_.may_restart,
                   .links = options_.links,
                   .trace = options_.trace,

@@ -49,7 +49,7 @@ std::optional<std::size_t> longest(LinkKind kind, LinkSide from, bool greeted,
     case LinkKind::hello:
       return only(opener && !greeted, kLongestHello);
     case LinkKind::welcome:
-      return only(!opener && !greeted, 8);
+      return only(!opener && !greeted, 12);
     case LinkKind::refusal:
       return only(!opener && !greeted, kMostSaid);
     case LinkKind::message:
@@ -117,12 +117,13 @@ Payload encode_welcome(const Welcome& welcome) {
   Payload bytes;
   put(bytes, welcome.wanted_from);
   put(bytes, welcome.settled);
+  put(bytes, welcome.seen);
   return bytes;
 }
 
 Welcome decode_welcome(std::span<const std::byte> body, const std::string& peer) {
   return decode(body, "welcome", peer, [](ByteReader& in) {
-    return Welcome{in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+    return Welcome{in.get<std::uint32_t>(), in.get<std::uint32_t>(), in.get<std::uint32_t>()};
   });
 }
 

@@ -49,7 +49,7 @@ struct Hello {
   std::map<std::string, std::string> facts;
 };
 struct Welcome {
-  std::uint32_t wanted_from = 0, settled = 0;
+  std::uint32_t wanted_from = 0, settled = 0, seen = 0;
 };
 struct GaveUp {
   std::uint32_t origin = 0;  ///< a process

@@ -153,7 +153,12 @@ class AgentRun {
   std::unique_ptr<Transport> connect(const RunShape& shape) {
     const auto& config = options_.config;
     require_consent(options_, shape.privacy, config.algorithm.rounds);
-    const auto resume_after = checkpoint_ ? checkpoint_->round * config.algorithm.gossip : 0;
+    const auto gossip = config.algorithm.gossip;
+    const auto round = checkpoint_ ? checkpoint_->round : 0;
+    // A round is released when those before it are done: the neighbours' messages have been here,
+    // and a neighbour whose folder knows less of them is to hear it.
+    const auto done = std::max(round + 1, known_after(round)) - 1;
+    const bool kept = checkpoint_ && !checkpoint_->sent.empty();
     auto facts = agent_facts(config, shape.network, shape.dim);
     facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
     auto transport = hooks_.connect(
@@ -168,7 +173,9 @@ class AgentRun {
          .start_wait = options_.start_wait,
          .round_wait = options_.round_wait,
          .keepalive = options_.keepalive,
-         .resume_after = resume_after,
+         .resume_after = round * gossip,
+         .seen = done * gossip,
+         .forgotten = kept ? checkpoint_->sent.front().step - 1 : round * gossip,
          .may_restart = true,
          .report = hooks_.log,
          .links = hooks_.links,
@@ -201,8 +208,8 @@ class AgentRun {
   }
 
   // The last round whose release this folder knows: in the checkpoint, or in the journal.
-  std::uint32_t known_round() const {
-    auto round = experiment_->round();
+  std::uint32_t known_round() const { return known_after(experiment_->round()); }
+  std::uint32_t known_after(std::uint32_t round) const {
     while (journal_ && journal_->holds(round + 1)) ++round;
     return round;
   }

@@ -84,6 +84,9 @@ TEST(Mailbox, MeetsAllNeighboursAndKnowsTheLastRoundThatOneOfThemHolds) {
   EXPECT_EQ(met.wait_for(50ms), std::future_status::timeout);
   box.begin_sending(2, 4, to_c);
   EXPECT_EQ(met.get(), 7U);
+  // One that has restarted itself wants again what it had before.
+  box.begin_sending(2, 4, to_c, 11);
+  EXPECT_EQ(box.meet(), 11U);
 }
 
 TEST(Mailbox, NamesWhoDoesNotAnswer) {
@@ -109,6 +112,20 @@ TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
   EXPECT_EQ(box.send(cursor, 2), (std::vector<std::uint32_t>{4, 5}));
   EXPECT_EQ(refusal([&] { box.begin_sending(1, 3, cursor); }),
             "there asks for round 3 again; it said before that all up to round 3 is safe");
+}
+
+// The neighbour would take it for a gap, and blame this process.
+TEST(Mailbox, ARestartedProcessDoesNotBeginBehindWhatIsWanted) {
+  auto options = patient();
+  options.resume_after = 8;
+  options.forgotten = 5;
+  Box box(options);
+  Mailbox::Cursor cursor;
+  EXPECT_EQ(refusal([&] { box.begin_sending(1, 4, cursor); }),
+            "there asks for round 4 again; it said before that all up to round 5 is safe");
+  box.begin_sending(1, 6, cursor);
+  box.post_rounds(6, 9);
+  EXPECT_EQ(box.send(cursor, 4), (std::vector<std::uint32_t>{6, 7, 8, 9}));
 }
 
 TEST(Mailbox, DropsWhatCameBeforeAndRefusesGapsAndStrangers) {

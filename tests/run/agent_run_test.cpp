@@ -64,6 +64,20 @@ class Wire {
     const std::lock_guard lock(mutex_);
     return forgotten_[agent];
   }
+  /// What an agent had collected before, and says that it had.
+  void collected(std::uint32_t agent, std::uint32_t step) {
+    const std::lock_guard lock(mutex_);
+    collected_[agent] = std::max(collected_[agent], step);
+  }
+  void claim(std::uint32_t agent, std::uint32_t seen) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_LE(seen, collected_[agent]);
+    claimed_[agent] = seen;
+  }
+  std::uint32_t claimed(std::uint32_t agent) {
+    const std::lock_guard lock(mutex_);
+    return claimed_[agent];
+  }
   void give_up() {
     const std::lock_guard lock(mutex_);
     over_ = true;
@@ -74,7 +88,7 @@ class Wire {
   std::mutex mutex_;
   std::condition_variable news_;
   std::map<std::uint32_t, std::map<std::uint32_t, Payload>> posted_;
-  std::map<std::uint32_t, std::uint32_t> forgotten_;
+  std::map<std::uint32_t, std::uint32_t> forgotten_, collected_, claimed_;
   bool over_ = false;
 };
 
@@ -90,6 +104,7 @@ class WireEnd final : public NetworkTransport {
         plan_(plan),
         process_(options.process) {
     wire_.forget(process_, options.resume_after);
+    wire_.claim(process_, options.seen);
   }
 
   std::uint32_t meet() override {
@@ -105,6 +120,7 @@ class WireEnd final : public NetworkTransport {
     die(Moment::before_collect, round);
     EXPECT_GT(round, wire_.forgotten(process_)) << "it said that this was safe";
     received_ = wire_.collect(round, sources_);
+    wire_.collected(process_, round);
     return received_;
   }
   void settle(std::uint32_t round) override { wire_.forget(process_, round); }
@@ -299,6 +315,16 @@ INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](c
   std::erase(name, '-');
   return name;
 });
+
+// Its checkpoint is older than what it had seen of its neighbours when it was killed. They, from a
+// backup, would not be told of rounds that they have released.
+TEST_F(AgentRunTest, ARestartedAgentKnowsWhatItHadSeenAfterItsCheckpoint) {
+  const std::vector<std::string> set = {"run.checkpoint=every:100"};
+  start_other(set);
+  EXPECT_EQ(run(dir_ / "a", set, {.death = std::pair{Moment::before_collect, 5}}), "killed");
+  EXPECT_EQ(run(dir_ / "a", set), "finished");
+  EXPECT_EQ(wire_->claimed(0), 4U);  // its own fifth round was released
+}
 
 TEST_F(AgentRunTest, NothingIsChargedWhileANeighbourCannotBeReached) {
   const auto end = run(dir_ / "a", {}, {.unreachable = true});

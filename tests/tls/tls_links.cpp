@@ -173,6 +173,18 @@ TEST(TlsLinks, TellsARestartedProcessHowFarItWas) {
   a->abandon();
 }
 
+// The neighbour has no message of it any more, but knows how far it was.
+TEST(TlsLinks, ANeighbourThatRestartedTellsWhatItHadSeen) {
+  auto options = network_options(2);
+  options[0].seen = 7;
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto b = make_network_transport(kPair, options[1]);
+  EXPECT_EQ(b->meet(), 7U);
+  EXPECT_EQ(a->meet(), 0U);
+  b->abandon();
+  a->abandon();
+}
+
 // Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
 // cannot reach agent 1.
 TEST(TlsLinks, NamesWhoCannotBeReachedFromWhere) {

@@ -44,6 +44,9 @@ struct NetworkOptions {
   std::chrono::milliseconds keepalive{10'000};
   /// An agent that restarts from a checkpoint: the last round it has collected.
   std::uint32_t resume_after = 0;
+  /// The same agent: the last round that it had collected before, as far as it knows, which its
+  /// neighbours are told; and the last round of its own messages that it does not have any more.
+  std::uint32_t seen = 0, forgotten = 0;
   /// Whether neighbours must be able to send again what this process collected since the last
   /// settle.
   bool may_restart = false;
