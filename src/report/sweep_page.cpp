@@ -76,6 +76,18 @@ std::string command_section(const Sweep& sweep, const std::string& command) {
                   escape_html(command), escape_html(sweep.toml)));
 }
 
+const char* design_name(SweepDesign design) {
+  switch (design) {
+    case SweepDesign::grid:
+      return "Grid search";
+    case SweepDesign::random:
+      return "Random search";
+    case SweepDesign::listed:
+      return "Listed settings";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std::string& command,
@@ -87,8 +99,8 @@ std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std:
       result.count(SweepStatus::diverged), result.count(SweepStatus::failed), kVersion);
   const auto intro =
       fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
-                  sweep.random ? "Random search" : "Grid search", listing(sweep.keys),
-                  sweep.metric.column.name, sweep.metric.higher_is_better ? "higher" : "lower");
+                  design_name(sweep.design), listing(sweep.keys), sweep.metric.column.name,
+                  sweep.metric.higher_is_better ? "higher" : "lower");
   return page_shell("porter sweep", intro, meta,
                     best_section(sweep, result, folder) + notes_section(sweep, result) +
                         plots_section(sweep, result) + table_section(sweep, result) +

@@ -132,7 +132,7 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
   plot.x.log = all.x.front() > 0 && all.x.back() > kLogRatio / 2 * all.x.front();
   if (!alone) best.band_low = best.band_high = {};
   plot.series.push_back(std::move(all));
-  if (alone || !sweep.random) plot.series.push_back(std::move(best));
+  if (alone || sweep.design == SweepDesign::grid) plot.series.push_back(std::move(best));
   return plot;
 }
 

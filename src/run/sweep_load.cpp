@@ -46,6 +46,19 @@ void read_vary(const toml::table& table, const std::string& prefix, SweepOptions
   }
 }
 
+// One of [[sweep.settings]]: both "algorithm.step" = ... and algorithm.step = ...
+void read_setting(const toml::table& table, const std::string& prefix,
+                  std::vector<std::pair<std::string, std::string>>& setting) {
+  for (const auto& [name, node] : table) {
+    const auto key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table())
+      read_setting(*inner, key + '.', setting);
+    else
+      setting.emplace_back(
+          key, node.is_string() ? '"' + *node.value<std::string>() + '"' : toml_text(node));
+  }
+}
+
 template <class Number>
 void read_optional(TomlSection& section, const char* key, std::optional<Number>& value,
                    std::int64_t least, std::int64_t most) {
@@ -62,6 +75,16 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
                   toml_text(*vary));
     read_vary(*vary->as_table(), "", options);
   }
+  if (const auto* settings = section.find("settings")) {
+    section.check(settings->is_array_of_tables() || settings->is_array(), "settings",
+                  "expected a list of settings such as [{ algorithm.step = 0.1 }], found ",
+                  toml_text(*settings));
+    for (const auto& item : *settings->as_array()) {
+      section.check(item.is_table(), "settings",
+                    "expected settings such as { algorithm.step = 0.1 }, found ", toml_text(item));
+      read_setting(*item.as_table(), "", options.settings.emplace_back());
+    }
+  }
   read_optional(section, "random", options.random, 0, kMostSettings);
   read_optional(section, "seeds", options.seeds, 1, kMostSeeds);
   read_optional(section, "halving", options.halving, 0, kMostHalvings);
@@ -77,6 +100,7 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
 
 // The command line over the file; a key varied in both is taken from the command line.
 SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
+  if (!wins.vary.empty()) file.settings.clear();
   for (const auto& [key, text] : wins.vary) {
     auto found = file.vary.begin();
     while (found != file.vary.end() && found->first != key) ++found;
@@ -93,12 +117,32 @@ SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
   return file;
 }
 
+std::vector<std::string> keys_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::vector<std::string> keys;
+  for (const auto& [key, text] : pairs) keys.push_back(key);
+  return keys;
+}
+
+void check_settings(const SweepOptions& options) {
+  require(options.vary.empty() && options.random.value_or(0) == 0, ErrorKind::usage,
+          "sweep.settings: every setting is listed, so nothing can vary or be drawn beside it");
+  std::set<std::vector<std::pair<std::string, std::string>>> seen;
+  for (const auto& setting : options.settings) {
+    require(keys_of(setting) == keys_of(options.settings.front()), ErrorKind::usage,
+            "sweep.settings: number ", seen.size() + 1, " has other keys than the first");
+    require(seen.insert(setting).second, ErrorKind::usage, "sweep.settings: number ",
+            seen.size() + 1, " stands twice");
+  }
+}
+
 void check(const SweepOptions& options) {
-  require(!options.vary.empty(), ErrorKind::usage,
+  if (!options.settings.empty()) check_settings(options);
+  const auto keys = keys_of(options.settings.empty() ? options.vary : options.settings.front());
+  require(!keys.empty(), ErrorKind::usage,
           "nothing to vary: give --vary section.key=VALUES, or [sweep.vary] in the config");
   const std::set<std::string> fixed = {"run.seed", "run.threads", "run.checkpoint", "run.engine"};
   std::set<std::string> seen;
-  for (const auto& [key, text] : options.vary) {
+  for (const auto& key : keys) {
     require(key.find('.') != key.npos && key.find('=') == key.npos, ErrorKind::usage,
             "vary: expected section.key, found \"", key, "\"");
     require(key != "run.seed", ErrorKind::usage, "vary run.seed: use --seeds N instead");
@@ -169,12 +213,49 @@ std::string resolved_text(const std::string& key, const SweepValues& values,
 toml::table section_of(const SweepOptions& options) {
   toml::table vary;
   for (const auto& [key, text] : options.vary) vary.insert(key, text);
-  return toml::table{{"halving", std::int64_t(options.halving.value_or(0))},
-                     {"hopeless", options.hopeless.value_or(10)},
-                     {"metric", options.metric.value_or("loss")},
-                     {"random", std::int64_t(options.random.value_or(0))},
-                     {"seeds", std::int64_t(options.seeds.value_or(3))},
-                     {"vary", vary}};
+  toml::table section{{"halving", std::int64_t(options.halving.value_or(0))},
+                      {"hopeless", options.hopeless.value_or(10)},
+                      {"metric", options.metric.value_or("loss")},
+                      {"random", std::int64_t(options.random.value_or(0))},
+                      {"seeds", std::int64_t(options.seeds.value_or(3))}};
+  if (options.settings.empty()) {
+    section.insert("vary", vary);
+    return section;
+  }
+  toml::array settings;
+  for (const auto& setting : options.settings) {
+    toml::table table;
+    for (const auto& [key, text] : setting) apply_override(table, key + '=' + text, "settings");
+    settings.push_back(std::move(table));
+  }
+  section.insert("settings", std::move(settings));
+  return section;
+}
+
+// The settings in the order in which they run; names of files in them and in `options` become
+// independent of the config's folder.
+std::vector<Values> listed(SweepOptions& options, const fs::path& folder) {
+  std::vector<Values> settings;
+  for (auto& setting : options.settings) {
+    auto& values = settings.emplace_back();
+    for (auto& [key, text] : setting) {
+      const auto plain = plain_value(text);
+      if (const auto resolved = resolved_value(key, plain, folder); resolved != plain)
+        text = '"' + resolved + '"';
+      values.push_back(text);
+    }
+  }
+  return settings;
+}
+
+std::vector<Values> varied(SweepOptions& options, SweepDesign design, std::uint64_t seed,
+                           const fs::path& folder) {
+  std::vector<SweepValues> axes;
+  for (auto& [key, text] : options.vary) {
+    const auto& axis = axes.emplace_back(key, text);
+    text = resolved_text(key, axis, text, folder);
+  }
+  return design == SweepDesign::random ? drawn(axes, *options.random, seed) : grid(axes);
 }
 
 SweepSetting make_setting(toml::table root, const std::string& source, const fs::path& folder,
@@ -218,21 +299,20 @@ Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides
 
   Sweep sweep;
   sweep.metric = find_sweep_metric(options.metric.value_or("loss"));
-  std::vector<SweepValues> axes;
-  for (auto& [key, text] : options.vary) {
-    sweep.keys.push_back(key);
-    const auto& axis = axes.emplace_back(key, text);
-    text = resolved_text(key, axis, text, folder);
-  }
+  const bool has_list = !options.settings.empty();
+  sweep.keys = keys_of(has_list ? options.settings.front() : options.vary);
+  sweep.design = has_list                         ? SweepDesign::listed
+                 : options.random.value_or(0) > 0 ? SweepDesign::random
+                                                  : SweepDesign::grid;
   sweep.halving = options.halving.value_or(0);
   sweep.hopeless = options.hopeless.value_or(10);
-  sweep.random = options.random.value_or(0) > 0;
   const std::uint32_t seeds = options.seeds.value_or(3);
   require(base.run.seed <= std::uint64_t(std::numeric_limits<std::int64_t>::max()) - seeds,
           ErrorKind::usage, "run.seed: too large for ", seeds, " seeds, found ", base.run.seed);
   for (std::uint32_t i = 0; i < seeds; ++i) sweep.seeds.push_back(base.run.seed + i);
 
-  for (auto& values : sweep.random ? drawn(axes, *options.random, base.run.seed) : grid(axes))
+  for (auto& values :
+       has_list ? listed(options, folder) : varied(options, sweep.design, base.run.seed, folder))
     sweep.settings.push_back(make_setting(root, source, folder, sweep.keys, std::move(values)));
   bool any = false;
   for (const auto& setting : sweep.settings) any = any || setting.config;

@@ -185,6 +185,48 @@ TEST_F(SweepTest, TheConfigMayHoldTheSweepAndTheCommandLineWins) {
   EXPECT_FALSE(both.metric.higher_is_better);
 }
 
+TEST_F(SweepTest, SettingsMayBeListedOneByOne) {
+  const auto listed = [&](const std::string& sweep, const SweepOptions& wins = {}) {
+    write_file(dir_ / "s.toml", std::string(kConfig) + "[sweep]\nseeds = 1\n" + sweep);
+    return load_sweep(dir_ / "s.toml", {}, wins);
+  };
+  const std::string three =
+      "settings = [{ algorithm.step = 0.1, data.train = \"train.csv\" },\n"
+      "{ data.train = \"train.csv\", \"algorithm.step\" = 0.2 },\n"
+      "{ algorithm.step = 0.1, data.train = \"other.csv\" }]\n";
+  const auto sweep = listed(three);
+  EXPECT_EQ(sweep.keys, (Texts{"algorithm.step", "data.train"}));
+  EXPECT_EQ(column(sweep, 0), (Texts{"0.1", "0.2", "0.1"}));
+  EXPECT_EQ(sweep.settings[2].config->data.train, (dir_ / "other.csv").string());
+
+  fs::create_directory(dir_ / "elsewhere");
+  write_file(dir_ / "elsewhere" / "again.toml", sweep.toml);
+  const auto again = load_sweep(dir_ / "elsewhere" / "again.toml", {}, {});
+  EXPECT_EQ(again.toml, sweep.toml);
+  EXPECT_EQ(column(again, 1), column(sweep, 1));
+
+  EXPECT_EQ(listed(three, {.vary = {{"algorithm.step", "0.3"}}}).settings.size(), 1U)
+      << "the command line wins";
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      listed(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), text.npos) << "expected \"" << part << "\" in: " << text;
+  };
+  has(refusal("settings = [{ algorithm.step = 0.1 }, { algorithm.batch = 2 }]\n"),
+      "number 2 has other keys");
+  has(refusal("settings = [{ algorithm.step = 0.1 }, { algorithm.step = 0.1 }]\n"),
+      "number 2 stands twice");
+  has(refusal("settings = [0.1]\n"), "found 0.1");
+  has(refusal("settings = [{ run.seed = 2 }]\n"), "--seeds");
+  has(refusal("random = 2\nsettings = [{ algorithm.step = 0.1 }]\n"), "nothing can vary");
+}
+
 TEST_F(SweepTest, TheWrittenPlanGivesTheSameSweepFromAnyFolder) {
   const auto original = sweep({{"data.train", "train.csv"}, {"algorithm.step", "log:0.1..1:3"}},
                               {.seeds = 3, .halving = 1}, {"algorithm.batch=2"});

@@ -17,7 +17,9 @@ namespace porter {
 /// absent is left to the other, then to the default.
 struct SweepOptions {
   std::vector<std::pair<std::string, std::string>> vary =
-      {};                                     ///< "section.key" and a SweepValues text
+      {};  ///< "section.key" and a SweepValues text
+  std::vector<std::vector<std::pair<std::string, std::string>>> settings =
+      {};                                     ///< or each setting by itself, the same keys in each
   std::optional<std::uint32_t> random = {};   ///< settings to draw; 0: the whole grid
   std::optional<std::uint32_t> seeds = {};    ///< runs of each setting; default 3
   std::optional<std::string> metric = {};     ///< default "loss"
@@ -45,6 +47,9 @@ struct SweepMetric {
 /// Error{usage} names those that can be chosen by.
 SweepMetric find_sweep_metric(const std::string& name);
 
+/// Where the settings come from.
+enum class SweepDesign { grid, random, listed };
+
 /// A sweep, every choice made: which settings run, with which seeds, and how the best is found.
 struct Sweep {
   std::vector<std::string> keys;
@@ -53,7 +58,7 @@ struct Sweep {
   SweepMetric metric;
   std::uint32_t halving = 0;
   double hopeless = 10;
-  bool random = false;
+  SweepDesign design = SweepDesign::grid;
   std::string toml;  ///< a config that gives the same sweep from any folder
 };
 
