@@ -2,10 +2,14 @@
 // The same algorithm code with its agents in one process and spread over several: the same bits.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <mutex>
 #include <thread>
 
+#include "compress_cases.hpp"
 #include "porter/algo/message.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/comm/in_process.hpp"
@@ -308,42 +312,137 @@ std::string refusal_of(const Tampering::Change& change) {
   return refusal_of(five_agents("porter-dp", "random_k:0.2"), change);
 }
 
-// What an agent sends that wants its neighbours to follow it: a good frame with this in every
-// entry.
-void set_all_entries(const ToyNetwork& toy, double value, Payload& message) {
+// The update of a message with these bytes as each of its vectors; what follows it stays.
+void replace_vectors(const ToyNetwork& toy, std::span<const std::byte> vector, Payload& message) {
   const auto limits = frame_limits(toy.features, Exchange::kMaxVectors);
-  const auto frame = decode_frame(message, limits, "test");
+  const auto length = frame_bytes(message, limits, "test");
+  const auto frame = decode_frame(std::span(message).first(length), limits, "test");
+  const std::vector<std::span<const std::byte>> vectors(frame.vectors.size(), vector);
+  Payload changed;
+  encode_frame(frame.header, vectors, changed);
+  changed.insert(changed.end(), message.begin() + static_cast<std::ptrdiff_t>(length),
+                 message.end());
+  message = changed;
+}
+
+Payload payload_of(const ToyNetwork& toy, double value) {
   const std::vector<double> all(toy.features, value), none(toy.features, 0.0);
   porter::Message large;
   porter::compress_difference(*make_compressor(toy.compressor), all, none, {1, Draw::test, 0, 0},
                               large);
-  const std::vector<std::span<const std::byte>> vectors(frame.vectors.size(), large.payload);
-  Payload changed;
-  encode_frame(frame.header, vectors, changed);
-  message = changed;
+  return large.payload;
+}
+
+// What an agent sends that wants its neighbours to follow it: a good frame with this in every
+// entry.
+void set_all_entries(const ToyNetwork& toy, double value, Payload& message) {
+  replace_vectors(toy, payload_of(toy, value), message);
+}
+
+// What a compressor would not encode, with a checksum that fits: a float of 1e30, or the scale of
+// such entries, becomes `value`.
+void set_one_float(const ToyNetwork& toy, float value, Payload& message) {
+  auto body = payload_of(toy, 1e30);
+  body.resize(body.size() - sizeof(std::uint32_t));  // its checksum
+  if (toy.compressor == "natural") {                 // sends 9 bits of a float
+    const auto code = std::bit_cast<std::uint32_t>(value) >> 23;
+    body[0] = std::byte(code & 0xFF);
+    body[1] = (body[1] & std::byte{0xFE}) | std::byte(code >> 8);
+  } else {
+    const bool ends_with_floats = make_compressor(toy.compressor)->kept(toy.features).has_value();
+    std::memcpy(body.data() + (ends_with_floats ? body.size() - sizeof value : 0), &value,
+                sizeof value);
+  }
+  replace_vectors(toy, with_checksum(body), message);
+}
+
+const std::vector<std::pair<const char*, const char*>> kMethodsAndCompressors = {
+    {"porter-dp", "random_k:0.2"},
+    {"porter-dp", "top_k:0.2"},
+    {"porter-gc", "sign"},
+    {"porter-sweep", "random_k:0.2"},
+    {"beer", "qsgd:4"},
+    {"choco-sgd", "natural"},
+    {"dsgd", "identity"},
+    {"dsgt", "identity"},
+    {"deepsqueeze", "random_k:0.2"}};
+
+// What the neighbour says of a first message that was changed like this.
+std::string first_refusal(const std::string& algorithm, const std::string& compressor,
+                          const std::function<void(const ToyNetwork&, Payload&)>& change) {
+  auto toy = five_agents(algorithm, compressor);
+  toy.rounds = 5;
+  return refusal_of(toy, [&](std::uint32_t round, Payload& message) {
+    if (round == 1) change(toy, message);
+  });
 }
 
 TEST(Exchange, AMessageBeyondWhatTheConfigAllowsIsRefusedAtOnceWithTheSendersName) {
-  for (const auto& [algorithm, compressor] :
-       std::vector<std::pair<const char*, const char*>>{{"porter-dp", "random_k:0.2"},
-                                                        {"porter-dp", "top_k:0.2"},
-                                                        {"porter-gc", "sign"},
-                                                        {"porter-sweep", "random_k:0.2"},
-                                                        {"beer", "qsgd:4"},
-                                                        {"choco-sgd", "natural"},
-                                                        {"dsgd", "identity"},
-                                                        {"dsgt", "identity"},
-                                                        {"deepsqueeze", "random_k:0.2"}})
-    for (const double value : {1e30, 3.4e37}) {
+  const auto expect_too_long = [](const std::string& refusal) {
+    EXPECT_TRUE(refusal.starts_with("message from agent 2: a vector of norm ")) << refusal;
+    EXPECT_NE(refusal.find("in step 1; "), std::string::npos) << refusal;
+  };
+  for (const auto& [algorithm, compressor] : kMethodsAndCompressors) {
+    for (const double value : {1e30, -1e30, 3.4e37}) {
       SCOPED_TRACE(concat(algorithm, ' ', compressor, ' ', value));
-      auto toy = five_agents(algorithm, compressor);
-      toy.rounds = 5;
-      const auto refusal = refusal_of(toy, [&](std::uint32_t round, Payload& message) {
-        if (round == 1) set_all_entries(toy, value, message);
-      });
-      EXPECT_TRUE(refusal.starts_with("message from agent 2: a vector of norm ")) << refusal;
-      EXPECT_NE(refusal.find("in step 1; "), std::string::npos) << refusal;
+      expect_too_long(first_refusal(algorithm, compressor, [&](const auto& toy, Payload& message) {
+        set_all_entries(toy, value, message);
+      }));
     }
+    SCOPED_TRACE(concat(algorithm, ' ', compressor, ", the largest float"));
+    expect_too_long(first_refusal(algorithm, compressor, [](const auto& toy, Payload& message) {
+      set_one_float(toy, std::numeric_limits<float>::max(), message);
+    }));
+  }
+}
+
+TEST(Exchange, AMessageThatIsNotFiniteIsRefusedAtOnceWithTheSendersName) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const auto& [algorithm, compressor] : kMethodsAndCompressors)
+    for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+      SCOPED_TRACE(concat(algorithm, ' ', compressor, ' ', value));
+      const auto refusal = first_refusal(
+          algorithm, compressor,
+          [&](const auto& toy, Payload& message) { set_one_float(toy, value, message); });
+      EXPECT_TRUE(refusal.starts_with("message from agent 2: ")) << refusal;
+      const char* words = compressor == std::string("natural") ? "holds the code " : "finite";
+      EXPECT_NE(refusal.find(words), std::string::npos) << refusal;
+    }
+}
+
+// Who gives a wrong digest is asked for all of its surrogate, which goes through no compressor.
+TEST(Exchange, AnAnswerBeyondTheBoundIsRefusedWithTheSendersName) {
+  const auto toy = five_agents("porter-dp", "random_k:0.2");
+  const auto limits = frame_limits(toy.features, Exchange::kMaxVectors);
+  for (const double value :
+       {1e30, 1e300, std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    SCOPED_TRACE(value);
+    bool answered = false;
+    const auto lie = [&](std::uint32_t round, Payload& message) {
+      const auto length = frame_bytes(message, limits, "test");
+      auto frame = decode_frame(std::span(message).first(length), limits, "test");
+      Payload changed;
+      if (round == 8) {
+        ++frame.header.digest;
+        encode_frame(frame.header, frame.vectors, changed);
+        message = changed;
+      } else if (message.size() > length) {
+        frame = decode_frame(std::span(message).subspan(length), limits, "test");
+        answered |= frame.header.kind == FrameKind::resync;
+        const std::vector<double> lies(toy.features, value);
+        const std::vector<std::span<const std::byte>> vectors(frame.vectors.size(),
+                                                              std::as_bytes(std::span(lies)));
+        encode_frame(frame.header, vectors, changed);
+        message.resize(length);
+        message.insert(message.end(), changed.begin(), changed.end());
+      }
+    };
+    const auto refusal = refusal_of(toy, lie, 16);
+    EXPECT_TRUE(answered);
+    EXPECT_TRUE(refusal.starts_with("message from agent 2: a vector of norm ")) << refusal;
+    EXPECT_NE(refusal.find("in step 10; "), std::string::npos) << refusal;
+  }
 }
 
 // Every message by itself is allowed, but not what they add up to: |x| <= 1e12 (1 + |x0|) without

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // bad_agent FAULT FOLDER CONFIG: an agent that takes part like any other until its tenth round, in
-// which its message is corrupted, truncated, replayed, reordered or oversized, or from which on it
-// is connected and sends nothing (silent); or one that is not whom it says (impostor) or shows a
-// certificate that is out of date (expired: expired.crt beside its own). Called by faults.py and
-// strangers.py.
+// which its message is corrupted, truncated, replayed, reordered or oversized, or is a good one of
+// values that are huge, the largest floats (largest), infinite (endless) or no numbers (undefined),
+// or from which on it is connected and sends nothing (silent); or one that is not whom it says
+// (impostor) or shows a certificate that is out of date (expired: expired.crt beside its own).
+// Called by faults.py and strangers.py.
 #include <cstdio>
+#include <limits>
+#include <map>
 
+#include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/agent.hpp"
@@ -15,6 +19,26 @@ namespace {
 using namespace porter;
 
 constexpr std::uint32_t kRound = 10;
+
+const std::map<std::string, float> kLies = {{"huge", 1e30F},
+                                            {"largest", std::numeric_limits<float>::max()},
+                                            {"endless", std::numeric_limits<float>::infinity()},
+                                            {"undefined", std::numeric_limits<float>::quiet_NaN()}};
+
+/// A message of random_k with this as each of its floats: all checksums fit.
+Payload with_floats(float value, std::span<const std::byte> message, std::size_t limit) {
+  const auto frame = decode_frame(message, {.max_payload = limit}, "the bad agent");
+  std::vector<Payload> payloads;
+  for (const auto& vector : frame.vectors) {
+    auto& payload = payloads.emplace_back();
+    for (auto left = vector.size() / sizeof value - 1; left > 0; --left) put(payload, value);
+    put(payload, crc32(payload));
+  }
+  const std::vector<std::span<const std::byte>> vectors(payloads.begin(), payloads.end());
+  Payload lie;
+  encode_frame(frame.header, vectors, lie);
+  return lie;
+}
 
 /// A transport whose message of one round is not what it must be.
 class BadTransport final : public NetworkTransport {
@@ -32,6 +56,8 @@ class BadTransport final : public NetworkTransport {
       if (fault_ == "replayed") message = last_;
       if (fault_ == "oversized") message.resize(limit_ + 100'000);
       if (fault_ == "reordered") ++round;
+      if (const auto lie = kLies.find(fault_); lie != kLies.end())
+        message = with_floats(lie->second, message, limit_);
     }
     last_ = message;
     inner_->post(round, sender, message);

@@ -154,6 +154,37 @@ def frames():
         os.chdir(here)
 
 
+LIES = {  # the values that agent 3 sends in its tenth round, in good frames: what agent 2 says
+    "huge": r"message from agent-3: a vector of norm \S+ in step 10; clip, step size, noise and rounds of the config allow at most",
+    "largest": r"message from agent-3: a vector of norm \S+ in step 10; clip, step size",
+    "endless": "message from agent-3: value 0 of .* is not finite",
+    "undefined": "message from agent-3: value 0 of .* is not finite",
+}
+
+
+def lies():
+    """A member sends values that no honest one can have: its neighbour says so, and nobody follows."""
+    for fault, words in LIES.items():
+        here = os.getcwd()
+        os.mkdir(fault)
+        os.chdir(fault)
+        net = Network(porter, config + 'checkpoint = "every:1"\n', 4, graph="path", rounds=100000)
+        for agent in range(3):
+            net.start(agent, wait="1s")
+        net.start(3, program=[bad_agent, fault], wait="1s")
+        net.wait_for_line(2, words)
+        net.expect_exit(1)
+        for agent in range(3):
+            # Agent 2 does not end its tenth round, so nobody goes on to the twelfth.
+            rounds = net.checkpoint(agent, "counters")[0]
+            fail_unless(1 <= rounds <= 11, f"agent {agent} has a checkpoint of round {rounds}")
+            for name in "X", "V":
+                values = net.checkpoint(agent, "state_" + name)
+                fail_unless(all(abs(value) < 1000 for value in values), f"agent {agent} has {name} = {values}")
+        net.stop()
+        os.chdir(here)
+
+
 def silent():
     """A neighbour is connected and sends nothing. Who waits for it says so, and who waits for that one blames nobody else."""
     net = Network(porter, config, 3, graph="path", rounds=100000)
@@ -197,7 +228,7 @@ with tempfile.TemporaryDirectory() as folder:
     Network.__init__ = remember
     try:
         {"slow": slow, "disturbed": disturbed, "severed": severed, "stopped": stopped, "jump": jump,
-         "frames": frames, "silent": silent, "unreached": unreached}[case]()
+         "frames": frames, "lies": lies, "silent": silent, "unreached": unreached}[case]()
     except BaseException:
         traceback.print_exc()
         for agent in range(networks[-1].count if networks else 0):

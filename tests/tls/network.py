@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents as processes with files of their own, and links between them that a test can disturb."""
+import array
 import json
 import os
 import re
@@ -204,8 +205,11 @@ keepalive = "{keepalive}"
         with open("simulation.toml", "w") as out:
             out.write(self.config)
         self.call("run", "simulation.toml", "--out", "simulation")
-        rows = b"".join(_values(f"out-{agent}", "x_mean") for agent in range(self.count))
-        fail_unless(_values("simulation", "X") == rows, "the models differ from the simulation's")
+        rows = b"".join(array_bytes(f"out-{agent}/model.npz", "x_mean") for agent in range(self.count))
+        fail_unless(array_bytes("simulation/model.npz", "X") == rows, "the models differ from the simulation's")
+
+    def checkpoint(self, agent, name):
+        return array.array("d", array_bytes(f"out-{agent}/checkpoint/checkpoint.npz", name))
 
     def stop(self):
         for process in self.processes.values():
@@ -214,8 +218,9 @@ keepalive = "{keepalive}"
                 process.wait()
 
 
-def _values(folder, name):
-    data = zipfile.ZipFile(folder + "/model.npz").read(name + ".npy")
+def array_bytes(file, name):
+    """The numbers of an array in an npz file, as they are."""
+    data = zipfile.ZipFile(file).read(name + ".npy")
     return data[10 + int.from_bytes(data[8:10], "little"):]
 
 
