@@ -58,6 +58,13 @@ std::string method_of(std::span<const Mechanism> mechanisms) {
   return method;
 }
 
+// The probability that a record is used at all, which bounds delta at every epsilon.
+double used_at_most(std::span<const Mechanism> mechanisms) {
+  double sum = 0;
+  for (const auto& m : mechanisms) sum += static_cast<double>(m.steps) * m.q;
+  return sum * (1 + 1e-12);
+}
+
 // The opposite direction is never worse.
 Bounds single_step_delta(const Mechanism& mechanism, double epsilon) {
   return mechanism.pair().delta(epsilon);
@@ -74,6 +81,7 @@ Bounds single_step_epsilon(const Mechanism& mechanism, double delta) {
 
 EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
                                double delta) {
+  if (upper.value == 0) return {0, 0, method_of(mechanisms)};
   const Mechanisms all(mechanisms.begin(), mechanisms.end());
   double lower = attack_epsilon(all, Kind::poisson_replace, upper.refinement, delta);
   if (any_of_kind(mechanisms, Kind::poisson_replace))
@@ -101,6 +109,8 @@ EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
     return exactly(gaussian_epsilon(delta, total_mu(mechanisms)), "analytic Gaussian mechanism");
   if (total_steps(mechanisms) == 1)
     return exactly(single_step_epsilon(mechanisms.front(), delta), "analytic single step");
+  if (used_at_most(mechanisms) <= delta)
+    return exactly({0, 0}, "delta allows for every use of a record");
   const auto upper = refined(mechanisms, certified_directions(mechanisms),
                              tail_for(mechanisms, delta), epsilon_at(delta));
   if (!upper) return exactly({0, plain_epsilon(mechanisms, delta)}, kPlainMethod);

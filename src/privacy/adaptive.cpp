@@ -71,7 +71,8 @@ std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
   auto value = at(refinement);
   while (!value && refinement > kCoarsest) value = at(--refinement);
   if (!value) return std::nullopt;
-  while (refinement < kFinest) {
+  const int finest = refinement < first ? refinement : kFinest;  // the next finer one failed
+  while (refinement < finest) {
     const auto finer = at(refinement + 1);
     // Too fine, or its own rounding costs more than it gains.
     if (!finer || *finer > *value) break;

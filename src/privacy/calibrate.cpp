@@ -76,7 +76,7 @@ struct Walk {
     double too_small = enough / down;
     while (reached(too_small)) enough = too_small, too_small /= down;
     while (enough > too_small * (1 + precision)) {
-      const double middle = std::sqrt(enough * too_small);
+      const double middle = geometric_mean(enough, too_small);
       (reached(middle) ? enough : too_small) = middle;
     }
     return {enough, too_small};
@@ -90,6 +90,8 @@ double end_of(const Walk& walk, Crossing& crossing) {
   constexpr double kNear = 30;  // in units of the precision
   while (true) {
     const double guess = crossing.guess();
+    require(std::isfinite(guess), ErrorKind::usage,
+            "epsilon: it would take more noise than a number can say; expected a larger one");
     if (!crossing.near(guess, kNear * walk.precision)) {
       crossing.reached(guess);
       continue;

@@ -166,7 +166,10 @@ std::optional<double> composed_epsilon(std::span<const LossPhase> phases, double
       const auto found = sum ? find_epsilon(*sum, delta) : std::nullopt;
       if (!found) continue;
       if (found->error_share <= kNegligible) return found->epsilon;
+      // The error is convex in the tilt: once it grows, it grows for all smaller ones.
+      const bool past_the_best = best && found->error_share > best->error_share;
       if (!best || found->epsilon < best->epsilon) best = found;
+      if (past_the_best) break;
     }
     too_fine = too_fine || !wide.empty();
     tilts = std::move(wide);
@@ -191,7 +194,7 @@ double composed_epsilon_below(std::span<const LossPhase> phases, double delta) {
     const auto found =
         sum && sum->slack < 1 ? find_epsilon_below(*sum, delta, -offset) : std::nullopt;
     // Smaller tilts are for answers that the best one looks past.
-    if (found && *found < best) break;
+    if (found && (*found < best || (*found == best && best > -offset))) break;
     best = found.value_or(best);
   }
   return std::max(0.0, best + offset);

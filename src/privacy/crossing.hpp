@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -8,6 +9,12 @@
 #include <utility>
 
 namespace porter {
+
+/// sqrt(a b), also where the product is no finite number. 0 < a, b.
+inline double geometric_mean(double a, double b) {
+  const double product = a * b;
+  return std::isfinite(product) ? std::sqrt(product) : std::sqrt(a) * std::sqrt(b);
+}
 
 /// Where a decreasing function falls to a target > 0. Asks for few values, as they are dear: those
 /// on either side that are nearest answer for all that lie beyond.
@@ -37,14 +44,16 @@ class Crossing {
   }
 
   /// About where, by the secant through the last two values on logarithmic scales. Needs one value.
-  /// When that leaves what is known, or goes on for long, the interval is halved.
+  /// When that leaves what is known, or goes on for long, the interval is halved; where it has no
+  /// end, the steps grow, and infinity is the guess at last.
   double guess() {
     constexpr double kUp = 1 + 1e-9, kDown = 1 - 1e-9;  // the crossing itself may be known
     const double secant = last_.x * std::pow(target_ / last_.value, 1 / slope_);
     const bool inside = low_ * kDown < secant && secant < high_ * kUp;
     if (++guesses_ < kPatience && last_.x > 0 && inside) return secant;
     if (low_ == 0) return high_ / 2;
-    return std::isfinite(high_) ? std::sqrt(low_ * high_) : low_ * 2;
+    return std::isfinite(high_) ? geometric_mean(low_, high_)
+                                : std::ldexp(low_, 1 + std::max(0, guesses_ - kPatience));
   }
 
   /// d log(function) / d log(x), from the last two values; before, what was expected.

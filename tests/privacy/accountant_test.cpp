@@ -151,6 +151,18 @@ TEST(Accountant, AnswersOrRefusesWhateverIsAsked) {
   }
 }
 
+// With probability 1 - delta the record is not used at all, whatever the noise.
+TEST(Accountant, ARecordThatIsHardlyEverUsedCostsNothing) {
+  for (const double z : {1e-10, 1e-5, 1e-3, 1.0}) {
+    SCOPED_TRACE(z);
+    EXPECT_EQ(epsilon(poisson(1e-300, z, 10'000, Adjacency::replace), 1e-5).upper, 0);
+    EXPECT_EQ(epsilon(poisson(1e-11, z, 999'999), 1e-5).upper, 0);
+    EXPECT_EQ(epsilon(fixed(1'000'000, 1, z, 9), 1e-5).upper, 0);
+  }
+  EXPECT_GT(epsilon(fixed(1'000'000, 1, 1e-3, 11), 1e-5).lower, 0);
+  EXPECT_GT(epsilon(poisson(1e-11, 0, 10), 1e-5).upper, 0);  // noise is a condition all the same
+}
+
 TEST(Accountant, SmallRatesNeedNoParticularNumberOfSteps) {
   double before = 0;
   for (const std::uint64_t steps : {10'000, 31'623, 100'000, 316'228, 1'000'000}) {
@@ -393,6 +405,31 @@ TEST(Calibration, OfThePapersFirstDataSet) {
   const double z = calibrate_noise_multiplier(fixed(3256, 1, 0, 10'000), 0.1, 1e-3);
   EXPECT_GE(z, 1.9009);
   EXPECT_LE(z, 1.9030);
+}
+
+// Where the noise is near the largest number, the product of two of them is beyond all.
+TEST(Calibration, ReachesTheEndsOfTheNumbersOrRefuses) {
+  const double smallest = std::numeric_limits<double>::denorm_min();
+  struct Case {
+    PrivacyEvent event;
+    double delta;
+  };
+  for (const auto& [event, delta] :
+       std::vector<Case>{{poisson(0.999999, 0, 3), smallest},
+                         {poisson(1e-18, 0, 3, Adjacency::replace), smallest},
+                         {poisson(0.01, 0, 1'000'000'000'000, Adjacency::replace), smallest},
+                         {poisson(0.5, 0, 1'000'000'000, Adjacency::replace), 0.5},
+                         {poisson(0.999999, 0, 1), 1e-100},
+                         {fixed(2, 1, 0, 10), smallest}}) {
+    SCOPED_TRACE(testing::Message() << event.steps << " steps, delta " << delta);
+    auto calibrated = event;
+    calibrated.noise_multiplier = calibrate_noise_multiplier(event, 1e-300, delta);
+    EXPECT_TRUE(std::isfinite(calibrated.noise_multiplier));
+    EXPECT_LE(epsilon(calibrated, delta).upper, 1e-300);
+  }
+  EXPECT_THROW(
+      calibrate_noise_multiplier(poisson(1e-7, 0, 9'200'000'000'000'000'000), 1e-300, 1e-300),
+      Error);
 }
 
 TEST(Calibration, RefusesADeltaThatNeedsNoNoise) {

@@ -53,6 +53,30 @@ TEST(Crossing, EndsAtAJumpAndWithoutUsableValues) {
     }
 }
 
+// Halving between numbers whose product is none, and a search that has no end but infinity.
+TEST(Crossing, WorksAtTheEndsOfTheNumbers) {
+  EXPECT_EQ(geometric_mean(2, 8), 4);
+  EXPECT_NEAR(geometric_mean(1e300, 1e304) / 1e302, 1, 1e-12);
+  int values = 0;
+  Crossing jump([&](double x) { return ++values, x < 1e200 ? 5.0 : 0.0; }, 1e-300);
+  jump.reached(1);
+  jump.reached(1e308);
+  double guess = jump.guess();
+  for (; !jump.near(guess, 1e-3); guess = jump.guess()) {
+    jump.reached(guess);
+    ASSERT_LT(values, 100);
+  }
+  EXPECT_NEAR(guess / 1e200, 1, 1e-2);
+
+  values = 0;
+  Crossing never([&](double) { return ++values, 1.0; }, 0.5);
+  never.reached(1);
+  for (guess = never.guess(); std::isfinite(guess); guess = never.guess()) {
+    never.reached(guess);
+    ASSERT_LT(values, 100);  // doubling alone takes a thousand
+  }
+}
+
 TEST(Crossing, AsksForNothingThatIsKnown) {
   int values = 0;
   Crossing crossing([&](double x) { return ++values, 1 / x; }, 1);
