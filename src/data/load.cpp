@@ -56,7 +56,9 @@ class Reader {
                  const std::function<FileTable()>& parse) {
     for (const auto& file : files) require_regular(file);
     if (!may_keep_) {
-      if (cache_) forget_table(*cache_, files, features);
+      // Under the name of version 0.1, too, whose configs did not state the width.
+      for (const std::size_t asked : {features, std::size_t{0}})
+        if (cache_) forget_table(*cache_, files, asked);
       return parse();
     }
     auto [table, rebuilt] = load_table(cache_, files, features, parse);
