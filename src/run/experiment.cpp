@@ -142,6 +142,9 @@ void Experiment::use_data() {
   raw_metrics_ = !is_secret(config_);
   if (!train.classes.empty() && (data_.test || raw_metrics_))
     facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
+  // When a run with secret noise is evaluated does not depend on how many entries of its records
+  // are zero.
+  const auto values = raw_metrics_ ? train.values.size() : train.rows() * train.features;
   facts_.evaluation_rounds = evaluation_rounds(
       config_.run.evaluate, config_.algorithm.rounds,
       {.agents = agents,
@@ -149,8 +152,9 @@ void Experiment::use_data() {
        .batch = facts_.batch,
        .train_rows = train.rows(),
        .test_rows = data_.test ? data_.test->rows() : 0,
-       .values = train.values.size() + (data_.test ? data_.test->values.size() : 0),
-       .parameters_per_row = parameters_per_row(config_.model, train, facts_.dim)});
+       .values = values + (data_.test ? data_.test->values.size() : 0),
+       .parameters_per_row = raw_metrics_ ? parameters_per_row(config_.model, train, facts_.dim)
+                                          : static_cast<double>(facts_.dim)});
 }
 
 void Experiment::build_network() {

@@ -216,6 +216,24 @@ TEST_F(ExperimentTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAs
   EXPECT_THROW(folder.restore(again), Error);
 }
 
+// Which rounds are in metrics.csv is for everybody to see.
+TEST_F(ExperimentTest, WithSecretNoiseTheRecordsDoNotChooseWhenTheRunIsEvaluated) {
+  const auto rounds = [&](const std::string& entries, const std::string& noise) {
+    std::string text;
+    for (int row = 0; row < 120; ++row) text += (row % 2 ? "1 " : "0 ") + entries + "\n";
+    write_file(dir_ / "own.libsvm", text);
+    return Experiment(config({"data.train=" + (dir_ / "own.libsvm").string(),
+                              "data.test=", "data.classes=[0, 1]", "data.features=6",
+                              "privacy.noise=" + noise, "privacy.epsilon=2",
+                              "algorithm.rounds=1000000", "run.evaluate=log:1000000"}))
+        .facts()
+        .evaluation_rounds;
+  };
+  const std::string few = "1:1", many = "1:1 2:1 3:1 4:1 5:1 6:1";
+  EXPECT_EQ(rounds(few, "secure"), rounds(many, "secure"));
+  EXPECT_NE(rounds(few, "simulated"), rounds(many, "simulated"));
+}
+
 TEST_F(ExperimentTest, WithoutATestSetTheMajorityOfSecretLabelsIsNotTold) {
   const auto facts = [&](const char* noise) {
     return Experiment(config({"data.classes=[0, 1]", "data.features=6",
