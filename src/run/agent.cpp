@@ -203,6 +203,10 @@ class AgentRun {
     const auto allowed = experiment_->privacy().most_releases();
     require(started || allowed >= rounds, ErrorKind::privacy, "the privacy budget allows ", allowed,
             " of the ", rounds, " rounds; take fewer rounds, more noise or a larger epsilon");
+    // A round that was charged twice counts for this agent's own limit, too.
+    if (!experiment_->finished())
+      require_consent(options_, experiment_->privacy(),
+                      experiment_->releases() + (rounds - experiment_->round()));
     // The neighbours hear that all up to here is safe, so both checkpoints are to be of this round.
     save_checkpoint();
   }
@@ -368,6 +372,15 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
           ", so this agent's gradients would leave unprotected. Take part in a run with noise (for "
           "example porter-dp with a [privacy] section), or consent for data that need no "
           "protection: require_noise = false in this agent's own [agent], or --allow-no-noise");
+  require(
+      !privacy.secure() || options.config.privacy->delta < privacy.one_record() ||
+          !(options.require_noise || options.max_epsilon),
+      ErrorKind::privacy, options.require_noise ? "agent.require_noise" : "agent.max_epsilon",
+      ": privacy.delta of this config is ", options.config.privacy->delta,
+      ", not below 1/m = ", privacy.one_record(),
+      " of this agent: whatever epsilon is, that allows to publish a record. Take part in a run "
+      "with a smaller delta, or consent for data that need no protection: require_noise = false "
+      "and no max_epsilon in this agent's own [agent]");
   if (!options.max_epsilon) return;
   require(bounds && bounds->upper <= *options.max_epsilon, ErrorKind::privacy,
           "agent.max_epsilon: this agent allows ", *options.max_epsilon, ", but this run ",

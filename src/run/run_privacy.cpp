@@ -84,7 +84,7 @@ RunPrivacy::~RunPrivacy() = default;
 
 void RunPrivacy::check_delta() {
   const auto& privacy = *config_.privacy;
-  const double one_record = 1 / static_cast<double>(sampler_.records());
+  const double one_record = this->one_record();
   const bool binding = privacy.calibration == "accountant" || privacy.noise == "secure";
   require(privacy.delta < one_record || privacy.allow_large_delta || !binding, ErrorKind::usage,
           "privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,

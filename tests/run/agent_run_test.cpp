@@ -425,6 +425,28 @@ TEST_F(AgentRunTest, ADamagedLastRecordIsChargedOnceMoreOrRefused) {
   }
 }
 
+// What was charged twice is not forgotten when the agent starts again, with a limit of its own.
+TEST_F(AgentRunTest, TheMembersLimitCountsWhatWasChargedTwice) {
+  const auto with_limit = [](double limit) {
+    return std::vector<std::string>{"privacy.calibration=sigma", "privacy.sigma=2",
+                                    "privacy.epsilon=9", concat("agent.max_epsilon=", limit)};
+  };
+  start_other(with_limit(9));
+  EXPECT_EQ(run(dir_ / "a", with_limit(9), {.death = std::pair{Moment::before_collect, 2}}),
+            "killed");
+  flip(dir_ / "a" / "checkpoint" / "releases", 20);
+  EXPECT_EQ(run(dir_ / "a", with_limit(9), {.death = std::pair{Moment::before_post, 3}}), "killed");
+  const auto header = ledger(dir_ / "a").header;
+  const RunPrivacy privacy(options(0, with_limit(9)).config,
+                           BatchSampler(Sampler::fixed, header.records, header.batch), 10);
+  const double six = privacy.interval(6)->upper, seven = privacy.interval(7)->upper;
+  ASSERT_LT(six, seven);
+  const auto end = run(dir_ / "a", with_limit((six + seven) / 2));
+  EXPECT_TRUE(says(end, "agent.max_epsilon: this agent allows") && says(end, "after 7 releases"))
+      << end;
+  EXPECT_EQ(run(dir_ / "a", with_limit(9)), "finished");
+}
+
 TEST_F(AgentRunTest, TheMembersOwnWordWinsOverTheSharedConfig) {
   const auto refusal = [&](const std::vector<std::string>& set) { return run(dir_ / "a", set); };
   for (const char* name : {"beer", "dsgd", "porter-gc"}) {
@@ -436,6 +458,19 @@ TEST_F(AgentRunTest, TheMembersOwnWordWinsOverTheSharedConfig) {
   }
   auto end = refusal({"privacy.noise=secure", "privacy.epsilon=8", "agent.max_epsilon=2"});
   EXPECT_TRUE(says(end, "privacy: ") && says(end, "agent.max_epsilon: this agent allows 2")) << end;
+  // A delta at which any epsilon means nothing, with the word for it in the config that all share.
+  for (const auto& own : std::vector<std::vector<std::string>>{
+           {}, {"agent.require_noise=false", "agent.max_epsilon=2"}}) {
+    fs::remove_all(dir_ / "a");
+    wire_->give_up();  // who is not refused ends there
+    auto set = own;
+    set.insert(set.end(), {"privacy.calibration=sigma", "privacy.sigma=2", "privacy.delta=0.5",
+                           "privacy.allow_large_delta=true"});
+    end = refusal(set);
+    EXPECT_TRUE(says(end, own.empty() ? "agent.require_noise" : "agent.max_epsilon") &&
+                says(end, "privacy.delta of this config is 0.5, not below 1/m"))
+        << end;
+  }
   EXPECT_EQ(connections_, 0) << "nobody is met before the member has consented";
   fs::remove_all(dir_ / "a");
   for (const auto& consent : std::vector<std::vector<std::string>>{

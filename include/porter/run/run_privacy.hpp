@@ -30,6 +30,9 @@ class RunPrivacy {
   /// Present where the noise is secret.
   const std::optional<SecureNoise>& secure() const { return secure_; }
 
+  /// 1/m: a delta that is not below it allows to publish a record.
+  double one_record() const { return 1 / static_cast<double>(sampler_.records()); }
+
   /// What so many releases have cost, certified; nothing where nothing can be certified (no noise,
   /// or no clipping of each sample). Before the last round it comes from the coarser grid of
   /// EpsilonCurve: mostly within 4 % above interval().upper, up to 20 % in the first ten rounds,
