@@ -55,7 +55,8 @@ std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
       phases.push_back({std::move(*loss), mechanism.steps});
     }
     const auto value = quantity(phases);
-    if (!value || !(*value >= 0)) return std::nullopt;  // what is no number is no answer
+    // What is no number, or is none but infinity, is no answer.
+    if (!value || !(*value >= 0) || std::isinf(*value)) return std::nullopt;
     largest = std::max(largest, *value);
   }
   return largest;

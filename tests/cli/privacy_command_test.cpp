@@ -110,6 +110,18 @@ TEST(PrivacyCommand, UnderstandsCountsAsPeopleWriteThem) {
   }
 }
 
+// An empty value is not a missing one: a default in its place would answer another question.
+TEST(PrivacyCommand, RefusesEmptyNumbers) {
+  const std::string rest = "epsilon --m 3256 --batch 32 --sigma 0.25 --rounds 500 ";
+  for (const char* empty : {"--delta ''", "--clip ''"}) {
+    const auto result = privacy(rest + empty);
+    EXPECT_EQ(result.exit_code, 2) << empty << '\n' << result.output;
+    EXPECT_NE(result.output.find("expected a number, found \"\""), std::string::npos)
+        << empty << '\n'
+        << result.output;
+  }
+}
+
 TEST(PrivacyCommand, TakesTheNoiseMultiplierInPlaceOfSigma) {
   const std::string rest = "epsilon --m 3256 --batch 32 --clip 2 --rounds 500 --delta 1e-5 ";
   EXPECT_EQ(json_of(rest + "--sigma 0.25").at("epsilon"),

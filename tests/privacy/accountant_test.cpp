@@ -163,6 +163,19 @@ TEST(Accountant, ARecordThatIsHardlyEverUsedCostsNothing) {
   EXPECT_GT(epsilon(poisson(1e-11, 0, 10), 1e-5).upper, 0);  // noise is a condition all the same
 }
 
+// Losses that are as small as rounding: sampling cannot be seen then, but it does no harm.
+TEST(Accountant, IsNeverWorseThanWithoutSamplingAtTheSmallestRates) {
+  for (const double z : {1.0, 3.0, 10.0, 1000.0})
+    for (const double q : {1.1111e-19, 1e-16}) {
+      SCOPED_TRACE(testing::Message() << "z " << z << " q " << q);
+      for (const std::uint64_t steps : {2, 10'000}) {
+        const double unsampled = epsilon(full(z, steps), 1e-30).upper;
+        EXPECT_LE(epsilon(poisson(q, z, steps, Adjacency::replace), 1e-30).upper, unsampled);
+        EXPECT_LE(epsilon(poisson(q, z, steps), 1e-30).upper, unsampled);
+      }
+    }
+}
+
 TEST(Accountant, SmallRatesNeedNoParticularNumberOfSteps) {
   double before = 0;
   for (const std::uint64_t steps : {10'000, 31'623, 100'000, 316'228, 1'000'000}) {
