@@ -106,9 +106,11 @@ Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& po
   const std::size_t rows = train_.rows(), agents = problem.agents;
   const std::size_t cheap = kCheapProducts / (measured_agents(agents) * problem.model.dim());
   agent_train_ = even_sample(train_, measured_rows(rows, agents));
+  // How many training records count is not to be seen in figures of the test set.
+  const std::size_t all = problem.train.rows();
   if (test_ != nullptr)
     agent_test_ =
-        even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), rows, agents)));
+        even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), all, agents)));
 }
 
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {

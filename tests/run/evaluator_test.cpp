@@ -94,5 +94,22 @@ TEST(Evaluator, RecordsThatCountForNothingAreNotMeasured) {
   EXPECT_EQ(row.loss, 0);
 }
 
+// With secret noise the accuracies on the test set are public, and how many records do not fit is
+// not.
+TEST(Evaluator, FiguresOfTheTestSetDoNotShowHowManyRecordsCount) {
+  auto train = toy_data(4000, 9, 3, false);
+  const auto test = toy_data(1000, 9, 3, false, 1);
+  const auto model = make_model({.name = "mlp", .hidden = {2000}}, 9, 3);
+  ThreadPool pool(2);
+  Rows X(20, model->dim());
+  for (std::uint32_t i = 0; i < 20; ++i) RngStream(5, Draw::test, i, 0).fill_normal(X.row(i));
+  MetricsRow all, half;
+  all.raw = half.raw = false;
+  Evaluator({*model, train, 20}, &test, pool).measure(X, all);
+  train.voids.assign(2000, 1);
+  Evaluator({*model, train, 20}, &test, pool).measure(X, half);
+  EXPECT_EQ(metrics_line(half), metrics_line(all));
+}
+
 }  // namespace
 }  // namespace porter
