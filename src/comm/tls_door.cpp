@@ -93,6 +93,7 @@ void Door::say_goodbye(Visitor& visitor, const std::string& who, const std::stri
 
 void Door::turn_away(std::unique_ptr<Connection> connection, const std::string& address,
                      const std::string& who, const std::string& why) {
+  if (is_full(false)) drop_one(false);
   visitors_.push_back({.connection = std::move(connection), .address = address});
   say_goodbye(visitors_.back(), who, why);
 }
@@ -114,13 +115,12 @@ void Door::accept_all() {
 
 void Door::let_in(Accepted accepted) {
   const bool from_peer = peer_hosts_.contains(accepted.host);
-  const auto there = std::ranges::count(visitors_, from_peer, &Visitor::from_peer);
-  if (static_cast<std::size_t>(there) >= options_.places) {
+  if (is_full(from_peer)) {
     drop_one(from_peer);
     const auto now = Clock::now();
     if (now >= full_until_) {
       full_until_ = now + kBetweenFullDoors;
-      report(concat("the door is full: ", there, " connections ",
+      report(concat("the door is full: ", options_.places, " connections ",
                     from_peer ? "from the hosts of peers " : "",
                     "have not shown a certificate; each new one takes the place of one of them, "
                     "at random"));
@@ -129,6 +129,11 @@ void Door::let_in(Accepted accepted) {
   visitors_.push_back({.connection = tls_.accept(std::move(accepted.socket)),
                        .address = std::move(accepted.address),
                        .from_peer = from_peer});
+}
+
+bool Door::is_full(bool from_peer) const {
+  const auto there = std::ranges::count(visitors_, from_peer, &Visitor::from_peer);
+  return static_cast<std::size_t>(there) >= options_.places;
 }
 
 // Not the newcomer: then those who came first could keep everybody else out.

@@ -64,6 +64,7 @@ class Door {
 
   void accept_all();
   void let_in(Accepted accepted);
+  bool is_full(bool from_peer) const;
   void drop_one(bool from_peer);
   bool is_over(Visitor& visitor, std::vector<Guest>& guests);
   void say_goodbye(Visitor& visitor, const std::string& who, const std::string& why);

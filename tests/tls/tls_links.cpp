@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <future>
 
+#include "comm/tls_door.hpp"
 #include "network.hpp"
 #include "porter/core/bytes.hpp"
 
@@ -187,6 +188,35 @@ TEST(TlsLinks, ANeighbourThatRestartedTellsWhatItHadSeen) {
 
 // Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
 // cannot reach agent 1.
+// A neighbour that comes with another config again and again takes no more places than strangers.
+TEST(TlsDoor, WhoeverIsTurnedAwayTakesAPlaceOfThoseThatThereAre) {
+  constexpr std::size_t kPlaces = 3;
+  const TlsContext here(key_ring().identity(0)), there(key_ring().identity(1));
+  const auto address = "127.0.0.1:" + std::to_string(free_port());
+  Door door(here, {.listen = address,
+                   .patience = 10s,
+                   .places = kPlaces,
+                   .refusal = [](const auto&) { return std::string(); },
+                   .report = [](const std::string&) {}});
+  door.expect("127.0.0.1");
+  const auto place = look_up(parse_address(address), true);
+  std::vector<std::unique_ptr<Connection>> ends;
+  std::vector<pollfd> polls;
+  for (std::size_t turned_away = 0; turned_away < 3 * kPlaces;) {
+    if (ends.size() == turned_away) ends.push_back(there.connect(connect_to(*place), "agent-0"));
+    static_cast<void>(ends.back()->shake_hands());
+    polls.clear();
+    door.watch(polls);
+    ASSERT_LE(polls.size(), 1 + kPlaces + 1);  // the listener, and who is being looked at
+    ::poll(polls.data(), polls.size(), 10);
+    door.look(polls, 0);
+    for (auto& guest : door.work()) {
+      door.turn_away(std::move(guest.connection), guest.address, "agent-1", "another run");
+      ++turned_away;
+    }
+  }
+}
+
 TEST(TlsLinks, NamesWhoCannotBeReachedFromWhere) {
   const auto triangle = host_in_blocks({{1, 2}, {0, 2}, {0, 1}}, 3);
   auto options = network_options(3);
