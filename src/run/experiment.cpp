@@ -142,6 +142,12 @@ void Experiment::use_data() {
   raw_metrics_ = !is_secret(config_);
   if (!train.classes.empty() && (data_.test || raw_metrics_))
     facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
+  // An agent's rows are its own; here all are dealt.
+  if (is_secret(config_) && !pooled && !data_.holder && config_.split != "shuffled" &&
+      config_.split != "contiguous")
+    facts_.notes.push_back("data.split: \"" + config_.split +
+                           "\" deals the records by their labels, so one label decides about the "
+                           "records of several agents, which no epsilon covers");
   // When a run with secret noise is evaluated does not depend on how many entries of its records
   // are zero.
   const auto values = raw_metrics_ ? train.values.size() : train.rows() * train.features;

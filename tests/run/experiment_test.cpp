@@ -234,6 +234,24 @@ TEST_F(ExperimentTest, WithSecretNoiseTheRecordsDoNotChooseWhenTheRunIsEvaluated
   EXPECT_NE(rounds(few, "simulated"), rounds(many, "simulated"));
 }
 
+TEST_F(ExperimentTest, ThatSecretLabelsDecideWhoGetsWhatIsInTheStatement) {
+  const auto warned = [&](const std::string& split, const std::string& noise) {
+    Experiment experiment(
+        config({"data.classes=[0, 1]", "data.features=6", "data.split=" + split,
+                "privacy.noise=" + noise, "privacy.epsilon=2", "algorithm.batch=3"}));
+    const auto path = dir_ / (split.substr(0, 3) + noise);
+    RunFolder folder(path, experiment, ExistingRun::refuse);
+    train_in_folder(experiment, folder, {});
+    const auto statement = nlohmann::json::parse(read_file(path / "privacy.json"));
+    return statement["warnings"].dump().find("data.split") != std::string::npos;
+  };
+  for (const char* split : {"by-label", "dirichlet:1"}) {
+    EXPECT_TRUE(warned(split, "secure")) << split;
+    EXPECT_FALSE(warned(split, "simulated")) << split;
+  }
+  EXPECT_FALSE(warned("shuffled", "secure"));
+}
+
 TEST_F(ExperimentTest, WithoutATestSetTheMajorityOfSecretLabelsIsNotTold) {
   const auto facts = [&](const char* noise) {
     return Experiment(config({"data.classes=[0, 1]", "data.features=6",
