@@ -432,6 +432,22 @@ TEST_F(ExperimentTest, AgentsThatAreLostAreDivergenceThoughTheAverageIsFine) {
   }
 }
 
+// The agents' distance tells long before a message is too long to be sent: without clipping the
+// one may be 10^6, the other 10^12 in units of the start.
+TEST_F(ExperimentTest, AgentsThatAreLostAreNoticedAtTheNextEvaluation) {
+  Experiment experiment(config({"algorithm.name=beer", "algorithm.consensus=1",
+                                "algorithm.step=0.02", "algorithm.compressor=random_k:k=1",
+                                "algorithm.rounds=3000", "run.evaluate=every:1"}));
+  double error = 0;
+  RunFolder folder(dir_ / "run", experiment, ExistingRun::refuse);
+  EXPECT_EQ(train_in_folder(
+                experiment, folder,
+                {.after_evaluation = [&](const MetricsRow& row) { error = row.consensus_error; }}),
+            TrainStatus::diverged);
+  EXPECT_GT(error, 1e11);
+  EXPECT_LT(error, 1e15);
+}
+
 TEST_F(ExperimentTest, AFolderWithARunIsRefusedResumedOrReplaced) {
   const auto path = dir_ / "run";
   Experiment experiment(config());
