@@ -43,9 +43,9 @@ class CsvDecoder {
   }
 
   FileTable decode() {
-    bool first = true;
+    bool first = !keep_broken_;  // then every line is a record: what one holds must not change m
     while (const auto line = lines_.next()) {
-      if (trim(*line).empty()) continue;
+      if (trim(*line).empty() && !keep_broken_) continue;
       if (!(std::exchange(first, false) && skip_header(*line))) read_record(*line);
     }
     require(table_.rows() > 0, ErrorKind::io, table_.name,
@@ -57,8 +57,7 @@ class CsvDecoder {
  private:
   std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
 
-  // Whether the first line is a header, which says how wide the table is where nobody has. One that
-  // contradicts the stated width is read as a record, whose place in the file it has.
+  // Whether the first line is a header, which says how wide the table is where nobody has.
   bool skip_header(std::string_view line) {
     const auto count = for_each_field(line, [](std::string_view, std::size_t) {});
     if (!stated_) columns_ = count;

@@ -57,6 +57,8 @@ class LibsvmDecoder {
 
   void read_line(std::string_view line) {
     const auto label = next_word(line);
+    // What a line holds must not change the number of records where broken ones are kept.
+    if (label.empty() && keep_broken_) fail(ErrorKind::io, place(), ": no record");
     if (label.empty()) return;
     table_.labels.push_back(require_number(label, "the label", [&] { return place(); }));
     table_.lines.push_back(lines_.number());

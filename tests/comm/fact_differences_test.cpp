@@ -26,5 +26,17 @@ TEST(FactDifferences, NameKeysAndShowWhatRecordsMayLookLike) {
   EXPECT_EQ(fact_differences(ours, theirs), "a key without a name");
 }
 
+TEST(FactDifferences, AreShownWhereLongTextsBeginToDiffer) {
+  const auto classes = [](int changed) {
+    std::string list = "[";
+    for (int i = 0; i < 100; ++i) list += std::to_string(i == changed ? 7000 : 100 + i) + ", ";
+    return std::map<std::string, std::string>{{"data.classes", list + "200]"}};
+  };
+  const auto text = fact_differences(classes(-1), classes(60));
+  EXPECT_NE(text.find(" 160, 161"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 7000, 161"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 200U);
+}
+
 }  // namespace
 }  // namespace porter

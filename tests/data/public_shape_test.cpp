@@ -130,6 +130,20 @@ TEST(PublicShape, ARecordThatDoesNotFitKeepsItsPlaceAndCountsForNothing) {
     expect_void(files, "a.csv", "1,2,0\n", record, "3,4,2\n");
 }
 
+TEST(PublicShape, TheNumberOfRecordsIsThatOfTheLinesWhateverTheyHold) {
+  const Files files;
+  for (const std::string line : {"1,2,0", "a,b,c", "", "   ", "# 1", "1,2,0,4"}) {
+    SCOPED_TRACE(line);
+    for (const auto& text : {line + "\n3,4,1\n5,6,2\n", "3,4,1\n" + line + "\n5,6,2\n"})
+      EXPECT_EQ(load_data_from(Files::stated(files.write("a.csv", text)), {}).train.rows(), 3U);
+  }
+  for (const std::string line : {"0 1:1 2:2", "a", "", "   ", "# 1", "0 9:1"}) {
+    SCOPED_TRACE(line);
+    for (const auto& text : {line + "\n1 1:3\n2 1:5\n", "1 1:3\n" + line + "\n2 1:5\n"})
+      EXPECT_EQ(load_data_from(Files::stated(files.write("a.libsvm", text)), {}).train.rows(), 3U);
+  }
+}
+
 TEST(PublicShape, AnArrayHoldsVoidRowsToo) {
   const Files files;
   const auto file = files.write("a.npz", encode_npz({{"X", {{4, 2}, {1, 2, NAN, 1, 3, 4, 5, 6}}},
