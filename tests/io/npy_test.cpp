@@ -74,15 +74,21 @@ TEST(Npz, RefusesMembersThatShareTheirBytes) {
   const auto entry = bytes.substr(directory_at, end_at - directory_at);
   for (const bool same_name : {true, false}) {
     std::string many = bytes.substr(0, directory_at), end = bytes.substr(end_at);
-    constexpr int kMembers = 5000;
-    for (int i = 0; i < kMembers; ++i) {
+    const int members = same_name ? 5000 : 26;
+    for (int i = 0; i < members; ++i) {
       auto copy = entry;
-      if (!same_name) copy[copy.size() - 5] = static_cast<char>('a' + i % 26);
+      if (!same_name) copy[copy.size() - 5] = static_cast<char>('a' + i);
       many += copy;
     }
-    end[10] = static_cast<char>(kMembers & 0xFF);
-    end[11] = static_cast<char>(kMembers >> 8);
-    EXPECT_THROW(decode_npz(many + end, "memory"), Error);
+    end[10] = static_cast<char>(members & 0xFF);
+    end[11] = static_cast<char>(members >> 8);
+    try {
+      decode_npz(many + end, "memory");
+      ADD_FAILURE() << "unpacked";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(same_name ? "is there twice" : "shares its bytes"), text.npos) << text;
+    }
   }
 }
 
