@@ -18,7 +18,7 @@ set -eu
 case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
 cluster=
-trap '[ -z "$cluster" ] || kill "$cluster" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap '[ -z "$cluster" ] || kill -TERM "$cluster" 2>/dev/null && kill -CONT "$cluster" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 sed 's/^evaluate = .*/evaluate = "end"/' "$config" >c.toml
 
