@@ -106,8 +106,7 @@ BudgetChoice budget_choice(const PlanRequest& request, AgentData data, PlanCell 
   choice.sweeps = steps * static_cast<double>(kept) / static_cast<double>(request.dim);
   choice.disagreement = disagreement_factor(data, request.alpha, choice.sweeps);
   const double rounds = static_cast<double>(cell.rounds);
-  choice.momentum =
-      std::min(1.0, std::max(std::min(0.3, 0.7 * choice.sweeps / rounds), 5 / rounds));
+  choice.momentum = std::min(1.0, std::max(std::min(0.3, choice.sweeps / rounds), 5 / rounds));
   return choice;
 }
 

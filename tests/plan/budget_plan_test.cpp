@@ -59,8 +59,24 @@ TEST(BudgetPlan, IsNotWorseThanTheCommittedSettingsForTheirBytes) {
     EXPECT_LE(plan.recommended.predicted(), ours.predicted());
     EXPECT_LE(*plan.recommended.cell.bytes, *ours.cell.bytes);
     EXPECT_LE(plan.epsilon, mnist().epsilon);
-    EXPECT_NEAR(ours.momentum, gossip == 1 ? 0.03 : 0.15, 0.011);  // what a search had found
   }
+}
+
+// What the searches of experiments/surpass-*.toml found. At the plan's momentum the agents' loss,
+// with the search's seed and step, is within half a standard deviation over seeds of what they
+// found: above it by 0.0001, 0.014, 0.0045 and 0.0004, deviations 0.021, 0.060, 0.011 and 0.006.
+TEST(BudgetPlan, MomentumIsNearTheSearches) {
+  const struct {
+    AgentData data;
+    std::uint32_t gossip;
+    double searched;
+  } cases[] = {{AgentData::alike, 1, 0.04},
+               {AgentData::unlike, 1, 0.04},
+               {AgentData::unlike, 2, 0.16},
+               {AgentData::unlike, 4, 0.226}};
+  for (const auto& [data, gossip, searched] : cases)
+    EXPECT_NEAR(std::log2(committed(data, gossip).momentum / searched), 0, 0.75)
+        << "s = " << gossip;
 }
 
 // Test error of the agents over that with dense messages (experiments budget-messages,

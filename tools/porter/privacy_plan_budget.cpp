@@ -106,7 +106,7 @@ std::string budget_text(const PlanRequest& request, const PlanSources& sources, 
       "            epsilon {} certified, noise-to-signal {:.3g}, {} sent per agent\n"
       "            predicted floor {:.3g} tau^2 at the average, {:.3g} tau^2 at the agents\n"
       "            porter run CONFIG.toml {}\n"
-      "            momentum is min(0.3, 0.7 s k / d), at least 5 / T; the step is yours to tune\n"
+      "            momentum is min(0.3, s k / d), at least 5 / T; the step is yours to tune\n"
       "            {}\n",
       best.cell.batch, best.cell.rounds, best.gossip, best.kept, share(request, best),
       rounded_up(best.cell.sigma, 6), rounded_up(plan.epsilon, 4), best.cell.noise_to_signal,

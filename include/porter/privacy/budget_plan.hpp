@@ -19,7 +19,7 @@ struct BudgetChoice {
   std::size_t kept = 1;      ///< k
   double sweeps = 0;         ///< T s k / d: how often each coordinate is mixed
   double disagreement = 1;   ///< disagreement_factor() of it
-  double momentum = 1;       ///< min(0.3, 0.7 s k / d), but at least 5 / T
+  double momentum = 1;       ///< min(0.3, s k / d), but at least 5 / T
   double predicted() const { return cell.floor * disagreement; }
 };
 
