@@ -59,7 +59,7 @@ void update_row(std::size_t size, double gamma, double eta, const double* gap_v,
 
 std::vector<std::size_t> widths(const Setting& setting) {
   std::vector<std::size_t> widths = {setting.problem().train.features};
-  if (setting.config().model.name != "mlp") return widths;
+  if (!find_model(setting.config().model.name).layered) return widths;
   for (const auto width : setting.config().model.hidden) widths.push_back(width);
   widths.push_back(setting.problem().train.classes.size());
   return widths;
@@ -98,7 +98,8 @@ bool has_gaps(Gossip& gossip) {
 
 double round_bytes(const Setting& setting, Algorithm& algorithm) {
   const auto nd = static_cast<double>(setting.agents() * setting.dim());
-  const double value = setting.config().run.precision == "float" ? sizeof(float) : sizeof(double);
+  const double value =
+      setting.config().run.precision == Precision::narrow ? sizeof(float) : sizeof(double);
   return kStreamed * value * nd + compress_bytes(setting, value) +
          mix_bytes(setting, has_gaps(algorithm.state()), value);
 }

@@ -33,7 +33,7 @@ std::size_t Setting::batch() const {
 
 GradientOptions Setting::gradients() const {
   return {.sampler = {Sampler::fixed, problem().samples_per_agent(), batch()},
-          .clip = parse_clip(config_.algorithm.clip),
+          .clip = config_.algorithm.clip,
           .noise_stddev = *config_.privacy->sigma,
           .seed = config_.run.seed};
 }
@@ -49,7 +49,7 @@ AlgorithmSetup Setting::algorithm() {
           .start = std::move(start),
           .eta = config_.algorithm.step,
           .gamma = config_.algorithm.consensus,
-          .precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide,
+          .precision = config_.run.precision,
           .gradients = gradients()};
 }
 

@@ -152,8 +152,8 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
 
 // What would be found in the rows, or measured on them, would tell of single records.
 void require_public_shape(const DataOptions& options, bool files) {
-  require(options.scale == "none" || options.scale == "unit", ErrorKind::privacy, "data.scale = \"",
-          options.scale,
+  require(!is_measured(options.scale), ErrorKind::privacy, "data.scale = \"",
+          choice_text(options.scale),
           "\" is measured on the records and would show through the model; with secret noise use "
           "none or unit");
   if (!files) return;

@@ -8,30 +8,47 @@
 #include "dirichlet.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "text.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {
 
-constexpr std::string_view kDirichlet = "dirichlet:";
-
-double dirichlet_alpha(std::string_view split) {
-  const auto text = split.substr(kDirichlet.size());
-  const auto alpha = parse_number(text);
-  // Beyond these bounds the law is a point mass in doubles, at a corner or at the middle.
-  require(alpha && *alpha >= 1e-6 && *alpha <= 1e6, ErrorKind::usage,
-          "data.split: expected dirichlet:A with A from 1e-6 to 1e6, found '", split, "'");
-  return *alpha;
-}
+constexpr std::pair<std::string_view, Split::Kind> kKinds[] = {
+    {"shuffled", Split::Kind::shuffled},
+    {"contiguous", Split::Kind::contiguous},
+    {"by-label", Split::Kind::by_label},
+    {"dirichlet", Split::Kind::dirichlet}};
 
 }  // namespace
+
+Split parse_split(std::string_view text) {
+  const auto spec = split_spec(text);
+  for (const auto& [name, kind] : kKinds) {
+    if (spec.name != name) continue;
+    if (kind != Split::Kind::dirichlet && !spec.argument) return {kind};
+    // Beyond these bounds the law is a point mass in doubles, at a corner or at the middle.
+    const auto alpha = spec.number<double>();
+    if (kind != Split::Kind::dirichlet) break;
+    require(alpha && *alpha >= 1e-6 && *alpha <= 1e6, ErrorKind::usage,
+            "expected dirichlet:A with A from 1e-6 to 1e6, found \"", text, "\"");
+    return {kind, *alpha};
+  }
+  fail(ErrorKind::usage, "expected shuffled, contiguous, by-label or dirichlet:A, found \"", text,
+       "\"");
+}
+
+std::string to_string(const Split& split) {
+  if (split.kind == Split::Kind::dirichlet) return "dirichlet:" + shortest(split.alpha);
+  return std::string(
+      std::ranges::find(kKinds, split.kind, [](const auto& row) { return row.second; })->first);
+}
 
 void shuffle_rows(std::span<std::uint32_t> rows, RngStream& rng) {
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[rng.below(i)]);
 }
 
 std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agents,
-                                          std::string_view split, std::uint64_t seed) {
+                                          const Split& split, std::uint64_t seed) {
   require(agents > 0, ErrorKind::usage, "network.agents: expected at least 1, found 0");
   require(agents <= data.rows(), ErrorKind::usage, "network.agents: expected at most ", data.rows(),
           ", as many as there are training rows, found ", agents);
@@ -40,19 +57,15 @@ std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agent
 
   std::vector<std::uint32_t> rows(data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
-  if (split == "shuffled") {
+  if (split.kind == Split::Kind::shuffled) {
     RngStream rng(seed, Draw::split, 0, 0);
     shuffle_rows(rows, rng);
-  } else if (split == "by-label") {
+  } else if (split.kind == Split::Kind::by_label) {
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
       return data.labels[a] < data.labels[b];
     });
-  } else if (split.starts_with(kDirichlet)) {
-    rows = dirichlet_rows(data, agents, dirichlet_alpha(split), seed);
-  } else {
-    require(split == "contiguous", ErrorKind::usage,
-            "data.split: expected shuffled, contiguous, by-label or dirichlet:A, found '", split,
-            "'");
+  } else if (split.kind == Split::Kind::dirichlet) {
+    rows = dirichlet_rows(data, agents, split.alpha, seed);
   }
   rows.resize(data.rows() / agents * agents);
   return rows;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "porter/data/dataset.hpp"
+#include "porter/data/load.hpp"
 #include "table.hpp"
 
 namespace porter {
@@ -24,7 +24,7 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
 ///             one; that column is divided too
 ///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
 ///   unit      x / |x|_2 row by row; a zero row stays
-void scale_and_add_bias(DataPair& data, std::string_view scale, bool bias);
+void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias);
 
 /// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the
 /// factor; not the column of ones, which is last if there is one. "none": nothing.

@@ -136,14 +136,11 @@ void append_ones(Dataset& data) {
   ++data.features;
 }
 
-void scale_and_add_bias(DataPair& data, std::string_view scale, bool bias) {
-  const bool spectral = scale == "spectral";
-  require(spectral || scale == "none" || scale == "standard" || scale == "unit", ErrorKind::usage,
-          "data.scale: expected none, spectral, standard or unit, found '", scale, "'");
-  if (scale == "standard") scale_standard(data);
-  if (scale == "unit") for_both(data, scale_unit);
+void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias) {
+  if (scale == FeatureScale::standard) scale_standard(data);
+  if (scale == FeatureScale::unit) for_both(data, scale_unit);
   if (bias) for_both(data, append_ones);
-  if (spectral) scale_spectral(data);
+  if (scale == FeatureScale::spectral) scale_spectral(data);
 }
 
 }  // namespace porter

@@ -22,41 +22,33 @@ void sigmoid(std::span<Real> t) {
 }
 
 template <class Real>
-void multiply_by_slope(Activation::Kind kind, std::span<const Real> a, std::span<Real> delta) {
+void multiply_by_slope(ActivationKind kind, std::span<const Real> a, std::span<Real> delta) {
   switch (kind) {
-    case Activation::Kind::sigmoid:
+    case ActivationKind::sigmoid:
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= a[i] * (1 - a[i]);
       return;
-    case Activation::Kind::tanh:
+    case ActivationKind::tanh:
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= 1 - a[i] * a[i];
       return;
-    case Activation::Kind::relu:
+    case ActivationKind::relu:
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] <= 0 ? 0 : delta[i];
   }
 }
 
 template <class Real>
-void activate(Activation::Kind kind, std::span<Real> t) {
+void activate(ActivationKind kind, std::span<Real> t) {
   switch (kind) {
-    case Activation::Kind::sigmoid:
+    case ActivationKind::sigmoid:
       return sigmoid(t);
-    case Activation::Kind::tanh:
+    case ActivationKind::tanh:
       for (Real& value : t) value = std::tanh(value);
       return;
-    case Activation::Kind::relu:
+    case ActivationKind::relu:
       for (Real& value : t) value = value <= 0 ? 0 : value;  // NaN stays: divergence must show
   }
 }
 
 }  // namespace
-
-Activation make_activation(const std::string& name) {
-  if (name == "sigmoid") return Activation(Activation::Kind::sigmoid);
-  if (name == "tanh") return Activation(Activation::Kind::tanh);
-  require(name == "relu", ErrorKind::usage,
-          "model.activation: expected sigmoid, tanh or relu, found \"", name, "\"");
-  return Activation(Activation::Kind::relu);
-}
 
 void Activation::apply(std::span<double> t) const { activate(kind_, t); }
 void Activation::apply(std::span<float> t) const { activate(kind_, t); }
@@ -69,8 +61,8 @@ void Activation::times_slope(std::span<const float> a, std::span<float> delta) c
 }
 
 Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
-               const std::string& activation_name)
-    : activation(make_activation(activation_name)) {
+               ActivationKind activation_kind)
+    : activation(activation_kind) {
   std::size_t inputs = features;
   for (const auto outputs : widths) {
     require(outputs > 0, ErrorKind::usage, "model.hidden: a layer needs at least one unit");

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "porter/model/model.hpp"
+
 namespace porter {
 
 /// One dense layer: W (outputs x inputs, row-major) at `weights` inside x, then, where `biased`, c
@@ -36,20 +38,15 @@ struct Layer {
 /// NaN stays NaN, so that a broken weight or feature shows in the loss and in the norm.
 class Activation {
  public:
-  enum class Kind { sigmoid, tanh, relu };
-
-  explicit Activation(Kind kind) : kind_(kind) {}
+  explicit Activation(ActivationKind kind) : kind_(kind) {}
   void apply(std::span<double> t) const;
   void apply(std::span<float> t) const;
   void times_slope(std::span<const double> a, std::span<double> delta) const;
   void times_slope(std::span<const float> a, std::span<float> delta) const;
 
  private:
-  Kind kind_;
+  ActivationKind kind_;
 };
-
-/// sigmoid | tanh | relu; Error{usage} otherwise.
-Activation make_activation(const std::string& name);
 
 struct Layers {
   std::vector<Layer> list;
@@ -57,7 +54,7 @@ struct Layers {
   std::size_t dim = 0;
 
   Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
-         const std::string& activation_name);
+         ActivationKind activation_kind);
   std::size_t size() const { return list.size(); }
 };
 

@@ -45,7 +45,8 @@ class Linear final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features) {
+std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features,
+                                         std::size_t) {
   return std::make_unique<Linear>(options.lambda, features);
 }
 

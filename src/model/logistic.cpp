@@ -89,7 +89,8 @@ class Logistic final : public Model {
 
 }  // namespace
 
-std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features) {
+std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features,
+                                           std::size_t) {
   return std::make_unique<Logistic>(options.lambda, features);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
@@ -56,25 +57,53 @@ void Model::evaluate_points(std::span<const std::span<const double>> points, con
     totals[p] = evaluate(points[p], data, first, last, {});
 }
 
+const std::vector<ModelInfo>& model_table() {
+  constexpr auto kAny = std::numeric_limits<std::size_t>::max();
+  static const std::vector<ModelInfo> table = {
+      {.name = "logistic",
+       .help = "logistic regression for two classes, one weight per feature",
+       .lambda = 0.2,
+       .make = make_logistic},
+      {.name = "softmax",
+       .help = "softmax regression for any number of classes",
+       .most_classes = kAny,
+       .make = make_softmax},
+      {.name = "mlp",
+       .help = "perceptron with hidden layers (model.hidden, model.activation)",
+       .most_classes = kAny,
+       .layered = true,
+       .make = make_mlp},
+      {.name = "linear",
+       .help = "linear regression with the Cauchy loss log(1 + r^2 / 2)",
+       .least_classes = 0,
+       .most_classes = 0,
+       .make = make_linear},
+  };
+  return table;
+}
+
+const ModelInfo& find_model(std::string_view name) {
+  std::string known;
+  for (const auto& info : model_table()) {
+    if (info.name == name) return info;
+    known += (known.empty() ? "" : ", ") + info.name;
+  }
+  fail(ErrorKind::usage, "expected one of ", known, "; found \"", name, "\"");
+}
+
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
                                         std::size_t classes) {
+  const auto& info = find_model(options.name);
   require(options.lambda >= 0, ErrorKind::usage, "model.lambda: expected a number >= 0, found ",
           options.lambda);
-  if (options.name == "linear") {
-    require(classes == 0, ErrorKind::usage,
-            "model.name = \"linear\" predicts a number, but the labels are classes");
-    return make_linear(options, features);
-  }
-  require(classes >= 2, ErrorKind::usage, "model.name = \"", options.name,
+  require(!info.regression() || classes == 0, ErrorKind::usage, "model.name = \"", info.name,
+          "\" predicts a number, but the labels are classes");
+  require(classes >= info.least_classes, ErrorKind::usage, "model.name = \"", info.name,
           "\" needs at least two classes in the training data, found ", classes);
-  if (options.name == "softmax") return make_softmax(options, features, classes);
-  if (options.name == "mlp") return make_mlp(options, features, classes);
-  require(options.name == "logistic", ErrorKind::usage,
-          "model.name: expected logistic, softmax, mlp or linear, found \"", options.name, "\"");
-  require(classes == 2, ErrorKind::usage,
-          "model.name = \"logistic\" needs two classes, but the training data has ", classes,
+  require(classes <= info.most_classes, ErrorKind::usage, "model.name = \"", info.name,
+          "\" needs two classes, but the training data has ", classes,
           "; softmax and mlp take any number");
-  return make_logistic(options, features);
+  return info.make(options, features, classes);
 }
 
 }  // namespace porter

@@ -5,8 +5,10 @@
 
 namespace porter {
 
-std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features);
-std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features);
+std::unique_ptr<const Model> make_logistic(const ModelOptions& options, std::size_t features,
+                                           std::size_t classes);
+std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features,
+                                         std::size_t classes);
 std::unique_ptr<const Model> make_softmax(const ModelOptions& options, std::size_t features,
                                           std::size_t classes);
 std::unique_ptr<const Model> make_mlp(const ModelOptions& options, std::size_t features,

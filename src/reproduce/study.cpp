@@ -280,7 +280,7 @@ class Reader {
         with_fallback.insert(with_fallback.end(), fallback_.begin(), fallback_.end());
         config = config_of(with_fallback);
       }
-      require(!config.privacy || config.privacy->noise != "secure", ErrorKind::usage,
+      require(!claims_guarantee(config), ErrorKind::usage,
               "privacy.noise: runs that are to be repeated need \"simulated\" noise");
       setting.config = std::move(config);
     } catch (const Error& error) {

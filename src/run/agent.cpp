@@ -27,8 +27,8 @@ RunData own_data(const AgentOptions& options) {
     return {std::make_shared<const Dataset>(select_rows(*all.train, rows)), nullptr, all.source,
             all.warning, options.index};
   }
-  const auto& scale = config.data.scale;
-  require(scale == "none" || scale == "unit", ErrorKind::privacy, "data.scale = \"", scale,
+  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
+          choice_text(config.data.scale),
           "\" is measured on the agent's data and would show through the model; use none or unit");
   require(config.data.outliers == "none", ErrorKind::usage, "data.outliers = \"",
           config.data.outliers,
@@ -36,7 +36,7 @@ RunData own_data(const AgentOptions& options) {
   auto pair = load_data({.train = options.train,
                          .features = config.data.features,
                          .classes = config.data.classes,
-                         .scale = scale,
+                         .scale = config.data.scale,
                          .bias = config.data.bias,
                          .regression = config.data.regression,
                          .guarantee = claims_guarantee(config),
@@ -91,8 +91,7 @@ class AgentRun {
     if (checkpoint_ && !checkpoint_->damage.empty())
       hooks_.log(concat(checkpoint_->damage, "; taking the checkpoint before it, of round ",
                         checkpoint_->round));
-    const auto& privacy = options_.config.privacy;
-    if (privacy && privacy->noise == "secure") open_journal();
+    if (claims_guarantee(options_.config)) open_journal();
     experiment_ =
         std::make_unique<Experiment>(options_.config, own_data(options_), engine(), journal_.get());
     try {

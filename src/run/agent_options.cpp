@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "config_keys.hpp"
 #include "config_table.hpp"
 #include "difference.hpp"
 #include "porter/comm/address.hpp"
@@ -138,13 +139,13 @@ std::pair<toml::table, Config> load_table(const fs::path& path,
   resolve_paths(root, fs::absolute(path).parent_path());
   choose_noise(root, insecure_test_noise, source);
   auto config = read_config(root, source);
-  config.run.engine = "tls";
+  config.run.engine = EngineKind::tls;
   require(find_algorithm(config.algorithm.name).gossips(), ErrorKind::usage, source,
           ": algorithm.name: the agents of ", config.algorithm.name,
           " do not talk to neighbours; it runs with porter run only");
   // Where an algorithm always adds noise the section may be missing.
   if (config.privacy && !root.contains("privacy") && !insecure_test_noise)
-    config.privacy->noise = "secure";
+    config.privacy->noise = NoiseSource::secret;
   return {std::move(root), std::move(config)};
 }
 
@@ -166,7 +167,7 @@ AgentOptions load_agent_options(const fs::path& path, const std::vector<std::str
 
 std::map<std::string, std::string> agent_facts(const Config& config, const Network& network,
                                                std::size_t dim) {
-  auto facts = config_keys(to_toml(shared_config(config)));
+  auto facts = identity(config);
   std::string graph, mixing;
   for (const auto& [a, b] : network.graph.edges()) graph += concat(a, ' ', b, '\n');
   for (std::size_t i = 0; i < network.graph.nodes(); ++i)

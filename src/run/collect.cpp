@@ -68,7 +68,7 @@ Npz merge(const std::vector<Npz>& parts, const std::vector<fs::path>& folders) {
 }  // namespace
 
 void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
-  config.run.engine = "tls";
+  config.run.engine = EngineKind::tls;
   std::vector<Npz> parts;
   for (std::uint32_t agent = 0; agent < agents.size(); ++agent)
     parts.push_back(final_checkpoint(config, agents[agent], agent).snapshot);

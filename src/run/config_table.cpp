@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config_table.hpp"
 
-#include <algorithm>
-#include <array>
-
+#include "config_keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "toml_section.hpp"
 
 namespace porter {
 namespace {
-
-// Keys that name a file, and keys that may do so as file:NAME.
-constexpr std::array<std::string_view, 6> kFileKeys = {"data.train",        "data.test",
-                                                       "data.train_images", "data.train_labels",
-                                                       "data.test_images",  "data.test_labels"};
-constexpr std::array<std::string_view, 3> kSpecKeys = {"network.graph", "network.mixing",
-                                                       "algorithm.start"};
-
-template <std::size_t size>
-bool holds(const std::array<std::string_view, size>& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
 
 constexpr std::size_t kMostParts = 16;  // of a dotted key; ours have two
 
@@ -62,10 +48,6 @@ void refuse_deep_keys(std::string_view text, const std::string& source) {
   }
 }
 
-std::string resolve(const std::filesystem::path& folder, const std::string& file) {
-  return file.empty() ? file : (folder / file).lexically_normal().string();
-}
-
 }  // namespace
 
 toml::table parse_toml(std::string_view text, const std::string& source) {
@@ -103,11 +85,11 @@ void apply_override(toml::table& root, const std::string& override, const std::s
 
 std::string resolved_value(std::string_view key, const std::string& value,
                            const std::filesystem::path& folder) {
-  if (holds(kFileKeys, key)) return resolve(folder, value);
-  const auto spec = split_spec(value);
-  if (holds(kSpecKeys, key) && spec.name == "file" && spec.argument)
-    return "file:" + resolve(folder, std::string(*spec.argument));
-  return value;
+  const auto* known = find_key(key);
+  if (known == nullptr) return value;
+  return with_file(*known, value, [&](const std::string& file) {
+    return (folder / file).lexically_normal().string();
+  });
 }
 
 void resolve_paths(toml::table& root, const std::filesystem::path& folder) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "config_keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 
@@ -13,12 +14,12 @@ namespace porter {
 namespace {
 
 // Whether a key is about how a run is carried out and not about what it computes.
+// A folder of networked agents is another thing than that of one process or of ranks.
 bool is_irrelevant(const std::string& key, const std::string& a, const std::string& b) {
-  const auto in_one_place = [](const std::string& engine) {
-    return engine == "\"simulate\"" || engine == "\"mpi\"";  // their files are the same
-  };
-  return key == "run.threads" || key == "run.checkpoint" ||
-         (key == "run.engine" && in_one_place(a) && in_one_place(b));
+  static const auto kNetworked = concat('"', choice_text(EngineKind::tls), '"');
+  const auto* known = find_key(key);
+  return known != nullptr && known->scope == KeyScope::conduct && a != kNetworked &&
+         b != kNetworked;
 }
 
 // A key as TOML writes it, bare or in quotes.
@@ -32,7 +33,7 @@ bool is_key(std::string_view text) {
 
 }  // namespace
 
-std::map<std::string, std::string> config_keys(const std::string& toml) {
+std::map<std::string, std::string> toml_keys(const std::string& toml) {
   std::map<std::string, std::string> keys;
   std::istringstream lines(toml);
   std::string line, section, key;
@@ -71,7 +72,7 @@ std::string differing_keys(const std::map<std::string, std::string>& a, const st
 }
 
 std::string config_difference(const std::string& old_config, const std::string& new_config) {
-  auto before = config_keys(old_config), now = config_keys(new_config);
+  auto before = toml_keys(old_config), now = toml_keys(new_config);
   std::erase_if(before, [&](const auto& entry) {
     const auto found = now.find(entry.first);
     const bool irrelevant =
@@ -89,7 +90,7 @@ void make_folder(const std::filesystem::path& path) {
 }
 
 void make_folder(const std::filesystem::path& path, const Config& config) {
-  if (config.privacy && config.privacy->noise == "secure")
+  if (claims_guarantee(config))
     make_private_folder(path);
   else
     make_folder(path);

@@ -35,9 +35,9 @@ auto keyed(const char* key, Build build) {
 }
 
 // Memory is handed out before it is there, so a run that cannot fit would be killed halfway.
-void expect_room(std::size_t agents, std::size_t dim, const std::string& precision) {
+void expect_room(std::size_t agents, std::size_t dim, Precision precision) {
   const double needed = 2.0 * static_cast<double>(agents) * static_cast<double>(dim) *
-                        (precision == "float" ? sizeof(float) : sizeof(double));
+                        (precision == Precision::narrow ? sizeof(float) : sizeof(double));
   const double there =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   require(needed <= there, ErrorKind::io, "out of memory: ", agents,
@@ -76,19 +76,14 @@ double share_off_background(const Dataset& data) {
 // As RunSize has it. Only the first layer meets the data; per entry its sparse product takes three
 // times as long as a dense one.
 double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
-  if (model.name == "logistic" || model.name == "linear")
+  const auto& info = find_model(model.name);
+  if (info.single_score())
     return static_cast<double>(data.values.size()) / static_cast<double>(data.rows());
-  const std::size_t width = model.name == "mlp" && !model.hidden.empty()
+  const std::size_t width = info.layered && !model.hidden.empty()
                                 ? model.hidden[0]
                                 : std::max<std::size_t>(data.classes.size(), 1);
   const auto first = static_cast<double>(data.features * width);
   return static_cast<double>(dim) - first * (1 - std::min(1.0, 3 * share_off_background(data)));
-}
-
-bool is_secret(const Config& config) { return config.privacy && config.privacy->noise == "secure"; }
-
-Mask parse_mask(const std::string& name) {
-  return name == "own" ? Mask::own : name == "shared" ? Mask::shared : Mask::sweep;
 }
 
 }  // namespace
@@ -139,13 +134,12 @@ void Experiment::use_data() {
   facts_.samples_per_agent = m;
   facts_.dim = model_->dim();
   facts_.batch = config_.algorithm.batch == 0 ? m : config_.algorithm.batch;
-  raw_metrics_ = !is_secret(config_);
+  raw_metrics_ = !claims_guarantee(config_);
   if (!train.classes.empty() && (data_.test || raw_metrics_))
     facts_.majority_rate = majority_rate(data_.test ? *data_.test : train);
   // An agent's rows are its own; here all are dealt.
-  if (is_secret(config_) && !pooled && !data_.holder && config_.split != "shuffled" &&
-      config_.split != "contiguous")
-    facts_.notes.push_back("data.split: \"" + config_.split +
+  if (claims_guarantee(config_) && !pooled && !data_.holder && config_.split.by_labels())
+    facts_.notes.push_back("data.split: \"" + to_string(config_.split) +
                            "\" deals the records by their labels, so one label decides about the "
                            "records of several agents, which no epsilon covers");
   // When a run with secret noise is evaluated does not depend on how many entries of its records
@@ -192,12 +186,12 @@ void Experiment::build_compressor() {
           " needs a contraction, and \"", algorithm.compressor, "\"",
           algorithm.unbiased ? " with unbiased = true" : "", " is none for d = ", facts_.dim);
   facts_.shift = 0;  // cdp-sgd and ldp-sgd
-  if (info.name.starts_with("soteriafl"))
+  if (info.shifts)
     facts_.shift = algorithm.shift.value_or(facts_.omega ? default_shift(*facts_.omega) : 1.0);
 }
 
 BatchSampler Experiment::sampler() const {
-  const bool poisson = config_.privacy && config_.privacy->sampler == "poisson";
+  const bool poisson = config_.privacy && config_.privacy->sampler == Sampler::poisson;
   return {poisson ? Sampler::poisson : Sampler::fixed, facts_.samples_per_agent, facts_.batch};
 }
 
@@ -210,7 +204,6 @@ void Experiment::build_privacy(std::shared_ptr<AccountantCache> cache) {
 void Experiment::build_algorithm(ReleaseJournal* journal) {
   const auto& algorithm = config_.algorithm;
   const auto problem = this->problem();
-  const auto precision = config_.run.precision == "float" ? Precision::narrow : Precision::wide;
   const auto& info = find_algorithm(algorithm.name);
   const AlgorithmSetup setup{
       .problem = problem,
@@ -226,14 +219,13 @@ void Experiment::build_algorithm(ReleaseJournal* journal) {
                                               static_cast<double>(facts_.samples_per_agent)),
       .gossip = algorithm.gossip,
       .rounds = algorithm.rounds,
-      .mask = parse_mask(algorithm.mask),
-      .precision = precision,
+      .mask = algorithm.mask,
+      .precision = config_.run.precision,
       .gradients = {.sampler = sampler(),
-                    .clip = parse_clip(algorithm.clip),
-                    .clip_target =
-                        algorithm.clip_target == "batch" ? ClipTarget::batch : ClipTarget::sample,
+                    .clip = algorithm.clip,
+                    .clip_target = algorithm.clip_target,
                     .noise_stddev = facts_.sigma,
-                    .momentum = algorithm.name == "ddp-srm" ? 1.0 : algorithm.momentum,
+                    .momentum = info.own_momentum ? 1.0 : algorithm.momentum,
                     .seed = config_.run.seed,
                     .secure = privacy_->secure(),
                     .journal = journal},
@@ -347,7 +339,8 @@ void Experiment::with_model(const std::function<void(const NpzParts&)>& use) con
   NpzParts parts = {{"X", std::move(rows)},
                     {"x_mean", vector(x_mean)},
                     {"x_out", vector(x_out_.empty() ? x_mean : x_out_)}};
-  if (!is_secret(config_)) parts.insert({"x_best", vector(x_best_.empty() ? x_mean : x_best_)});
+  if (!claims_guarantee(config_))
+    parts.insert({"x_best", vector(x_best_.empty() ? x_mean : x_best_)});
   use(parts);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "config_keys.hpp"
 #include "difference.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
@@ -76,7 +77,7 @@ void require_equal_facts(MpiSession& session, const Facts& facts) {
 
 // All data are one owner's here, so a hash of them may travel.
 void Experiment::compare_ranks() {
-  auto keys = config_keys(to_toml(shared_config(config_)));
+  auto keys = identity(config_);
   keys["run.checkpoint"] = std::to_string(config_.run.checkpoint_every);
   require_equal_facts(*engine_->session, keys);
   // The same keys may name files that are not the same.
@@ -96,26 +97,6 @@ Engine mpi_engine(MpiSession& session, std::function<void(const std::string&)> r
               },
           .session = &session,
           .report = std::move(report)};
-}
-
-Config shared_config(Config config) {
-  config.run.threads = 0;
-  config.run.checkpoint_every = 0;
-  config.run.engine = "simulate";
-  auto& data = config.data;
-  for (auto* path : {&data.train, &data.test, &data.train_images, &data.train_labels,
-                     &data.test_images, &data.test_labels})
-    *path = std::filesystem::path(*path).filename().string();
-  for (auto* text : {&config.network.graph, &config.network.mixing, &config.algorithm.start}) {
-    const auto spec = split_spec(*text);
-    if (spec.name == "file" && spec.argument)
-      *text = "file:" + std::filesystem::path(*spec.argument).filename().string();
-  }
-  return config;
-}
-
-std::string run_id(const Config& config) {
-  return sha256_hex(to_toml(shared_config(config))).substr(0, 32);
 }
 
 void Experiment::join() {

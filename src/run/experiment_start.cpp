@@ -95,7 +95,7 @@ std::vector<double> Experiment::starting_point() const {
           "file:x0.npy, found \"", spec.text, "\"");
   if (!numpy) {
     RngStream(config_.run.seed, Draw::start, 0, 0).fill_normal(x);
-  } else if (NumpyNormals normal(*seed); config_.model.name == "mlp") {
+  } else if (NumpyNormals normal(*seed); find_model(config_.model.name).layered) {
     std::vector<std::size_t> widths = {data_.train->features};
     widths.insert(widths.end(), config_.model.hidden.begin(), config_.model.hidden.end());
     widths.push_back(data_.train->classes.size());

@@ -40,12 +40,12 @@ void Ledgers::open(const std::filesystem::path& folder, const Experiment& experi
     const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
     const LedgerHeader header{.run_id = run_id(config),
                               .agent = agent,
-                              .sampler = config.privacy->sampler,
-                              .adjacency = config.privacy->adjacency,
+                              .sampler = std::string(choice_text(config.privacy->sampler)),
+                              .adjacency = std::string(choice_text(config.privacy->adjacency)),
                               .records = experiment.facts().samples_per_agent,
                               .batch = experiment.facts().batch,
                               .noise_stddev = experiment.facts().sigma,
-                              .clip = parse_clip(config.algorithm.clip).tau,
+                              .clip = config.algorithm.clip.tau,
                               .delta = config.privacy->delta,
                               .epsilon = config.privacy->epsilon};
     ledgers_.push_back(started || std::filesystem::exists(file)

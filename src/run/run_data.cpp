@@ -22,10 +22,11 @@ std::string key_of(const DataOptions& data) {
   std::string key;
   for (const auto* text :
        {&data.name, &data.train, &data.test, &data.train_images, &data.train_labels,
-        &data.test_images, &data.test_labels, &data.scale, &data.outliers})
+        &data.test_images, &data.test_labels, &data.outliers})
     key += *text + '\n';
   for (const double label : data.classes) key += shortest(label) + ' ';
-  return key + concat(data.features, ' ', data.bias, ' ', data.regression, ' ', data.guarantee);
+  return key + concat(choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
+                      data.regression, ' ', data.guarantee);
 }
 
 }  // namespace
@@ -53,8 +54,8 @@ RunData RunDataCache::get(const Config& config) {
   const auto key = key_of(options);
   auto& pair = loaded_[key];
   if (!pair) pair = std::make_shared<const DataPair>(load_data(options));
-  auto& slot =
-      dealt_[concat(key, '\n', config.split, '\n', config.network.agents, ' ', config.run.seed)];
+  auto& slot = dealt_[concat(key, '\n', to_string(config.split), '\n', config.network.agents, ' ',
+                             config.run.seed)];
   auto train = slot.lock();
   if (!train) slot = train = deal(pair->train, config);
   std::shared_ptr<const Dataset> test;

@@ -23,10 +23,6 @@ double paper_sigma(double tau, double rounds, double delta, double samples, doub
   return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
 }
 
-Adjacency adjacency_of(const Config::Privacy& privacy) {
-  return privacy.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove;
-}
-
 // How far one record moves a sum of clipped samples, in units of tau.
 double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
 
@@ -59,7 +55,7 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
     : config_(config),
       sampler_(sampler),
       dim_(dim),
-      tau_(parse_clip(config.algorithm.clip).tau / noise_shared_by(config)),
+      tau_(config.algorithm.clip.tau / noise_shared_by(config)),
       cache_(std::move(cache)),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
@@ -67,13 +63,14 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
   check_delta();
   calibrate();
   if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
-  if (config_.algorithm.clip_target == "batch" && tau_ > 0)
+  if (config_.algorithm.clip_target == ClipTarget::batch && tau_ > 0)
     notes_.push_back(
         "algorithm.clip_target: clipping the batch mean gives no guarantee for a record");
-  const bool certifiable = sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == "sample";
-  require(certifiable || config_.privacy->noise != "secure", ErrorKind::privacy,
+  const bool certifiable =
+      sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == ClipTarget::sample;
+  require(certifiable || !claims_guarantee(config_), ErrorKind::privacy,
           "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
-  require((noise_shared_by(config_) == 1 && !two_gradients()) || config_.privacy->noise != "secure",
+  require((noise_shared_by(config_) == 1 && !two_gradients()) || !claims_guarantee(config_),
           ErrorKind::privacy, "privacy.noise = \"secure\" is not there for ",
           config_.algorithm.name, ": choose an algorithm whose agents add their own noise to one ",
           "gradient");
@@ -85,7 +82,7 @@ RunPrivacy::~RunPrivacy() = default;
 void RunPrivacy::check_delta() {
   const auto& privacy = *config_.privacy;
   const double one_record = this->one_record();
-  const bool binding = privacy.calibration == "accountant" || privacy.noise == "secure";
+  const bool binding = privacy.calibration == Calibration::accountant || claims_guarantee(config_);
   require(privacy.delta < one_record || privacy.allow_large_delta || !binding, ErrorKind::usage,
           "privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
           ", so it would allow to publish a record; choose a smaller one, or set "
@@ -100,30 +97,32 @@ void RunPrivacy::check_delta() {
 void RunPrivacy::calibrate() {
   const auto& privacy = *config_.privacy;
   const auto rounds = config_.algorithm.rounds;
-  const bool secret = privacy.noise == "secure";
+  const bool secret = claims_guarantee(config_);
   accounted_delta_ = secret ? secure_delta(privacy.delta) : privacy.delta;
-  if (privacy.calibration == "sigma") {
+  if (privacy.calibration == Calibration::sigma) {
     sigma_ = *privacy.sigma;
-  } else if (privacy.calibration == "paper") {
+  } else if (privacy.calibration == Calibration::paper) {
     sigma_ = paper_sigma(tau_, rounds, privacy.delta, static_cast<double>(sampler_.records()),
                          privacy.epsilon);
   } else if (two_gradients()) {
-    sigma_ = svrg_sigma(sampler_, adjacency_of(privacy), tau_, rounds, privacy.epsilon,
-                        accounted_delta_);
+    sigma_ =
+        svrg_sigma(sampler_, privacy.adjacency, tau_, rounds, privacy.epsilon, accounted_delta_);
   } else {
-    const auto unit = sampler_.event(adjacency_of(privacy), 1.0, tau_, rounds);
+    const auto unit = sampler_.event(privacy.adjacency, 1.0, tau_, rounds);
     const double z = cache_->noise_multiplier(unit, privacy.epsilon, accounted_delta_);
     sigma_ = z * tau_ / static_cast<double>(sampler_.batch());
     if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
   }
   if (secret && sigma_ > 0 && tau_ > 0)
-    secure_ = make_secure(sigma_, tau_, sampler_, adjacency_of(privacy), dim_);
+    secure_ = make_secure(sigma_, tau_, sampler_, privacy.adjacency, dim_);
 }
 
-bool RunPrivacy::two_gradients() const { return config_.algorithm.name == "soteriafl-svrg"; }
+bool RunPrivacy::two_gradients() const {
+  return find_algorithm(config_.algorithm.name).two_gradients;
+}
 
 PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
-  const auto adjacency = adjacency_of(*config_.privacy);
+  const auto adjacency = config_.privacy->adjacency;
   if (!secure_) return sampler_.event(adjacency, sigma_, tau_, releases);
   const auto event = sampler_.secure_event(adjacency, sigma_, tau_, releases);
   const double multiplier =
@@ -173,7 +172,7 @@ std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) cons
 
 EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
   if (two_gradients())
-    return svrg_epsilon(sampler_, adjacency_of(*config_.privacy), sigma_, tau_, releases,
+    return svrg_epsilon(sampler_, config_.privacy->adjacency, sigma_, tau_, releases,
                         accounted_delta_);
   if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
   return porter::epsilon(event(releases), accounted_delta_);
@@ -191,7 +190,7 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
   };
   if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
   std::string text = concat("simulated noise: not private; sigma = ", sigma_);
-  if (privacy.calibration == "paper")
+  if (privacy.calibration == Calibration::paper)
     text += concat(" is the paper's formula, which claims epsilon = ", privacy.epsilon,
                    " at delta = ", privacy.delta);
   return text + (bounds ? "; were it secret: " + worth() : "; nothing can be certified");
@@ -201,7 +200,8 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
 // add/remove is accounted for is a record that contributes nothing in the place of another.
 std::string RunPrivacy::relation() const {
   if (!config_.privacy) return "none";
-  return config_.privacy->adjacency == "add-remove" ? "zero-out" : config_.privacy->adjacency;
+  const auto adjacency = config_.privacy->adjacency;
+  return std::string(adjacency == Adjacency::add_remove ? "zero-out" : choice_text(adjacency));
 }
 
 std::vector<std::string> RunPrivacy::not_covered() const {
@@ -212,8 +212,9 @@ std::vector<std::string> RunPrivacy::not_covered() const {
     list.insert(list.begin(), "what the secure aggregation sees: central, not local privacy");
   if (meeting == AlgorithmInfo::Meeting::pooled)
     list.insert(list.begin(), "the place where all data lie: central, not local privacy");
-  if (config_.data.scale == "spectral" || config_.data.scale == "standard")
-    list.push_back("data.scale = \"" + config_.data.scale + "\", which is measured on the data");
+  if (is_measured(config_.data.scale))
+    list.push_back(concat("data.scale = \"", choice_text(config_.data.scale),
+                          "\", which is measured on the data"));
   if (sigma_ == 0)
     list.push_back("everything: no noise is added");
   else if (!secure_)

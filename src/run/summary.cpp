@@ -62,7 +62,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"status", status_name(status)},
       {"algorithm", algorithm.name},
       {"data", facts.data_source},
-      {"split", config.split},
+      {"split", to_string(config.split)},
       {"model", config.model.name},
       {"agents", facts.agents},
       {"n", facts.agents},
@@ -81,9 +81,9 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"unbiased", algorithm.unbiased},
       {"momentum", algorithm.momentum},
       {"gossip", algorithm.gossip},
-      {"mask", algorithm.mask},
-      {"clip", algorithm.clip},
-      {"clip_target", algorithm.clip_target},
+      {"mask", choice_text(algorithm.mask)},
+      {"clip", to_string(algorithm.clip)},
+      {"clip_target", choice_text(algorithm.clip_target)},
       {"graph", gossips ? config.network.graph : "none"},
       {"mixing", gossips ? Json(config.network.mixing) : Json(nullptr)},
       {"sigma", facts.sigma},
@@ -105,7 +105,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"seed", config.run.seed},
       {"threads", config.run.threads},
   };
-  if (algorithm.name.starts_with("soteriafl")) json["shift"] = facts.shift;
+  if (find_algorithm(algorithm.name).shifts) json["shift"] = facts.shift;
   return json_text(json, 2) + "\n";
 }
 
@@ -124,17 +124,18 @@ std::string privacy_json(const Experiment& experiment) {
                {"level", "record"},
                {"against", "everybody else together, for everything that leaves the agent"},
                {"sigma", facts.sigma},
-               {"clip", config.algorithm.clip},
-               {"clip_target", config.algorithm.clip_target},
+               {"clip", to_string(config.algorithm.clip)},
+               {"clip_target", choice_text(config.algorithm.clip_target)},
                {"batch", facts.batch},
                {"m", facts.samples_per_agent},
                {"rounds", experiment.round()},
                {"releases", releases}};
   if (config.privacy) {
     json["delta"] = config.privacy->delta;
-    json["sampler"] = facts.batch == facts.samples_per_agent ? "full" : config.privacy->sampler;
+    json["sampler"] = choice_text(facts.batch == facts.samples_per_agent ? Sampler::full
+                                                                         : config.privacy->sampler);
     json["relation"] = privacy.relation();
-    json["calibration"] = config.privacy->calibration;
+    json["calibration"] = choice_text(config.privacy->calibration);
     json["target_epsilon"] = config.privacy->epsilon;
   }
   json["epsilon"] = interval_json(experiment);

@@ -266,7 +266,7 @@ SweepSetting make_setting(toml::table root, const std::string& source, const fs:
       apply_override(root, keys[i] + '=' + setting.values[i], "vary");
     resolve_paths(root, folder);
     auto config = read_config(root, source);
-    require(!config.privacy || config.privacy->noise != "secure", ErrorKind::usage,
+    require(!claims_guarantee(config), ErrorKind::usage,
             "privacy.noise: a sweep trains on the same data again and again, which no budget "
             "covers; tune with \"simulated\" noise");
     setting.config = std::move(config);

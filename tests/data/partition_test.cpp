@@ -36,7 +36,7 @@ TEST(Partition, HandsOutEveryRowAtMostOnceInEqualShares) {
     for (const std::size_t rows : {7, 60, 601})
       for (const std::size_t agents : {1, 2, 7}) {
         SCOPED_TRACE(split + " rows=" + std::to_string(rows) + " agents=" + std::to_string(agents));
-        const auto order = partition_rows(three_classes(rows), agents, split, 3);
+        const auto order = partition_rows(three_classes(rows), agents, parse_split(split), 3);
         EXPECT_EQ(order.size(), rows / agents * agents);
         EXPECT_EQ(std::set<std::uint32_t>(order.begin(), order.end()).size(), order.size());
         EXPECT_LT(*std::max_element(order.begin(), order.end()), rows);
@@ -47,15 +47,15 @@ TEST(Partition, DependsOnTheSeedOnlyWhereItIsRandom) {
   const auto data = three_classes(300);
   for (const auto& split : kSplits) {
     SCOPED_TRACE(split);
-    const auto first = partition_rows(data, 5, split, 1);
-    EXPECT_EQ(first, partition_rows(data, 5, split, 1));
-    EXPECT_EQ(first == partition_rows(data, 5, split, 2),
+    const auto first = partition_rows(data, 5, parse_split(split), 1);
+    EXPECT_EQ(first, partition_rows(data, 5, parse_split(split), 1));
+    EXPECT_EQ(first == partition_rows(data, 5, parse_split(split), 2),
               split == "contiguous" || split == "by-label");
   }
 }
 
 TEST(Partition, ContiguousKeepsTheOrder) {
-  const auto rows = partition_rows(three_classes(11), 2, "contiguous", 1);
+  const auto rows = partition_rows(three_classes(11), 2, parse_split("contiguous"), 1);
   std::vector<std::uint32_t> expected(10);
   std::iota(expected.begin(), expected.end(), 0U);
   EXPECT_EQ(rows, expected);
@@ -63,7 +63,7 @@ TEST(Partition, ContiguousKeepsTheOrder) {
 
 TEST(Partition, ByLabelSortsStably) {
   const auto data = three_classes(100);
-  const auto rows = partition_rows(data, 1, "by-label", 1);
+  const auto rows = partition_rows(data, 1, parse_split("by-label"), 1);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const auto before = std::pair(data.labels[rows[i - 1]], rows[i - 1]);
     EXPECT_LT(before, std::pair(data.labels[rows[i]], rows[i])) << i;
@@ -73,7 +73,7 @@ TEST(Partition, ByLabelSortsStably) {
 // Mean over agents of the share of the agent's commonest class.
 double skew(const Dataset& data, const std::string& split) {
   constexpr std::size_t kAgents = 10;
-  const auto rows = partition_rows(data, kAgents, split, 1);
+  const auto rows = partition_rows(data, kAgents, parse_split(split), 1);
   const auto m = rows.size() / kAgents;
   double sum = 0;
   for (std::size_t agent = 0; agent < kAgents; ++agent) {
@@ -97,7 +97,7 @@ TEST(Partition, RefusesWhatCannotBe) {
   const auto data = three_classes(5);
   const auto error = [&](std::size_t agents, std::string_view split, const Dataset& set) {
     try {
-      partition_rows(set, agents, split, 1);
+      partition_rows(set, agents, parse_split(split), 1);
     } catch (const Error& caught) {
       EXPECT_EQ(caught.kind(), ErrorKind::usage);
       return std::string(caught.what());
@@ -108,12 +108,11 @@ TEST(Partition, RefusesWhatCannotBe) {
             "network.agents: expected at most 5, as many as there are training rows, found 6");
   EXPECT_EQ(error(0, "shuffled", data), "network.agents: expected at least 1, found 0");
   EXPECT_EQ(error(2, "random", data),
-            "data.split: expected shuffled, contiguous, by-label or dirichlet:A, found 'random'");
+            "expected shuffled, contiguous, by-label or dirichlet:A, found \"random\"");
   for (const auto* split : {"dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:nan",
                             "dirichlet:inf", "dirichlet:x", "dirichlet:1e-7"})
     EXPECT_EQ(error(2, split, data),
-              std::string("data.split: expected dirichlet:A with A from 1e-6 to 1e6, found '") +
-                  split + "'");
+              std::string("expected dirichlet:A with A from 1e-6 to 1e6, found \"") + split + "\"");
   auto regression = data;
   regression.classes.clear();
   EXPECT_EQ(error(2, "dirichlet:1", regression),

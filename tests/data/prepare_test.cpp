@@ -76,7 +76,7 @@ TEST(Labels, RefuseWhatTheTrainingSetDoesNotHave) {
 
 TEST(Scale, NoneAppendsOnlyTheBias) {
   auto pair = small_pair();
-  scale_and_add_bias(pair, "none", true);
+  scale_and_add_bias(pair, FeatureScale::none, true);
   EXPECT_TRUE(pair.train.sparse());
   EXPECT_EQ(pair.train.features, 3U);
   EXPECT_EQ(dense_rows(pair.train), (std::vector<Floats>{{3, 4, 1}, {0, 2, 1}}));
@@ -85,7 +85,7 @@ TEST(Scale, NoneAppendsOnlyTheBias) {
 
 TEST(Scale, StandardMeasuresTheTrainingSetAndMakesItDense) {
   auto pair = small_pair();
-  scale_and_add_bias(pair, "standard", true);
+  scale_and_add_bias(pair, FeatureScale::standard, true);
   EXPECT_FALSE(pair.train.sparse());
   const double mean = 9.0 / 4, stddev = std::sqrt(29.0 / 4 - mean * mean);
   const auto scaled = [&](double x) { return static_cast<float>((x - mean) / stddev); };
@@ -98,7 +98,7 @@ TEST(Scale, StandardRefusesToFillTheMemory) {
   auto pair = label_tables(table("1 1:1\n2 1:1\n1 1:1\n2 1:1\n1 1:1\n", "f", kMaxFeatures),
                            std::nullopt, false);
   try {
-    scale_and_add_bias(pair, "standard", true);
+    scale_and_add_bias(pair, FeatureScale::standard, true);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
@@ -108,13 +108,13 @@ TEST(Scale, StandardRefusesToFillTheMemory) {
 
 TEST(Scale, UnitGivesRowsOfLengthOneAndLeavesZeroRows) {
   auto pair = label_tables(table("1 1:3 2:4\n2\n"), std::nullopt, false);
-  scale_and_add_bias(pair, "unit", false);
+  scale_and_add_bias(pair, FeatureScale::unit, false);
   EXPECT_EQ(dense_rows(pair.train), (std::vector<Floats>{{0.6F, 0.8F}, {0, 0}}));
 }
 
 TEST(Scale, SpectralDividesAllColumnsByTheNormOverTwoRootN) {
   auto pair = small_pair();
-  scale_and_add_bias(pair, "spectral", true);
+  scale_and_add_bias(pair, FeatureScale::spectral, true);
   const Eigen::Matrix<double, 2, 3> x{{3, 4, 1}, {0, 2, 1}};
   const double factor = x.jacobiSvd().singularValues()(0) / (2 * std::sqrt(2.0));
   const auto rows = dense_rows(pair.train);
@@ -146,10 +146,9 @@ TEST(Scale, SpectralNormAgreesWithTheSingularValues) {
 
 TEST(Scale, RefusesAnUnknownNameAndDegenerateData) {
   auto pair = small_pair();
-  EXPECT_THROW(scale_and_add_bias(pair, "l2", true), Error);
   auto zero = label_tables(table("1\n2\n"), std::nullopt, false);
-  EXPECT_THROW(scale_and_add_bias(zero, "spectral", false), Error);
-  EXPECT_THROW(scale_and_add_bias(zero, "standard", false), Error);
+  EXPECT_THROW(scale_and_add_bias(zero, FeatureScale::spectral, false), Error);
+  EXPECT_THROW(scale_and_add_bias(zero, FeatureScale::standard, false), Error);
 }
 
 TEST(Dataset, SelectsRowsInTheGivenOrder) {

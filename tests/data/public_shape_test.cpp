@@ -68,11 +68,11 @@ TEST(PublicShape, KnownDataHaveTheirOwn) {
 TEST(PublicShape, NothingIsMeasuredOnRecordsWithAGuarantee) {
   const Files files;
   auto options = Files::stated(files.write("a.csv", "1,2,0\n3,4,1\n"));
-  for (const char* scale : {"spectral", "standard"}) {
+  for (const auto scale : {FeatureScale::spectral, FeatureScale::standard}) {
     options.scale = scale;
     EXPECT_NE(error_of(options).find("data.scale"), std::string::npos);
   }
-  options.scale = "unit";
+  options.scale = FeatureScale::unit;
   EXPECT_EQ(error_of(options), "no error");
 }
 

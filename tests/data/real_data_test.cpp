@@ -39,7 +39,7 @@ TEST_F(RealData, A9aHasThePublishedSizesAndRates) {
 
 TEST_F(RealData, A9aByLabelLeavesSevenAgentsWithNegativesOnly) {
   const auto data = load({.name = "a9a", .bias = false}).train;
-  const auto rows = partition_rows(data, 10, "by-label", 1);
+  const auto rows = partition_rows(data, 10, parse_split("by-label"), 1);
   ASSERT_EQ(rows.size(), 32560U);
   int negative_only = 0;
   for (std::size_t agent = 0; agent < 10; ++agent)
@@ -51,7 +51,7 @@ TEST_F(RealData, A9aSpectralFactorIsThePublishedOne) {
   const auto plain = load({.name = "a9a"}).train;
   const double factor = spectral_norm(plain) / (2 * std::sqrt(double(plain.rows())));
   EXPECT_NEAR(factor, 1.34856, 5e-6);  // as published, six digits; with the bias column
-  const auto scaled = load({.name = "a9a", .scale = "spectral"}).train;
+  const auto scaled = load({.name = "a9a", .scale = FeatureScale::spectral}).train;
   EXPECT_NEAR(scaled.values.back(), 1 / factor, 1e-7);
 }
 
@@ -70,7 +70,7 @@ TEST_F(RealData, MnistHasThePublishedCountsMeanAndDeviation) {
   const double stddev = std::sqrt(squares / count - mean * mean);
   EXPECT_NEAR(mean, 0.1306605, 5e-8);  // as published, seven digits
   EXPECT_NEAR(stddev, 0.3081078, 5e-8);
-  const auto scaled = load({.name = "mnist", .scale = "standard", .bias = false});
+  const auto scaled = load({.name = "mnist", .scale = FeatureScale::standard, .bias = false});
   EXPECT_NEAR(scaled.train.values.front(), -mean / stddev, 1e-6);
 }
 

@@ -85,10 +85,12 @@ TEST(AgentOptions, ReadsHowLongARoundMayWait) {
 }
 
 TEST(AgentOptions, NoiseIsSecretUnlessTheTestIsNamed) {
-  EXPECT_EQ(load(kConfig + kAgent).config.privacy->noise, "secure");
-  EXPECT_EQ(load("[privacy]\nepsilon = 1\n" + kConfig + kAgent).config.privacy->noise, "secure");
-  EXPECT_EQ(load(kConfig + kAgent, {}, true).config.privacy->noise, "simulated");
-  EXPECT_EQ(load(kConfig + kAgent, {"privacy.noise=secure"}, true).config.privacy->noise, "secure");
+  EXPECT_EQ(load(kConfig + kAgent).config.privacy->noise, NoiseSource::secret);
+  EXPECT_EQ(load("[privacy]\nepsilon = 1\n" + kConfig + kAgent).config.privacy->noise,
+            NoiseSource::secret);
+  EXPECT_EQ(load(kConfig + kAgent, {}, true).config.privacy->noise, NoiseSource::simulated);
+  EXPECT_EQ(load(kConfig + kAgent, {"privacy.noise=secure"}, true).config.privacy->noise,
+            NoiseSource::secret);
   EXPECT_TRUE(
       says(refusal(kConfig + kAgent, {"privacy.noise=simulated"}), "--insecure-test-noise"));
 }

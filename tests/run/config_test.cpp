@@ -25,14 +25,14 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
 // What version 0.1 wrote into the configs of runs.
 TEST(Config, ReadsTheOldNameOfTheNetworkedEngine) {
   const auto config = parse_config("[run]\nengine = \"grpc\"\n", "c.toml");
-  EXPECT_EQ(config.run.engine, "tls");
+  EXPECT_EQ(config.run.engine, EngineKind::tls);
   EXPECT_NE(to_toml(config).find("engine = \"tls\""), std::string::npos);
 }
 
 TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
   const auto c = parse_config("", "c.toml");
   EXPECT_EQ(c.data.name, "synthetic");
-  EXPECT_EQ(c.split, "shuffled");
+  EXPECT_EQ(to_string(c.split), "shuffled");
   EXPECT_TRUE(c.data.bias);
   EXPECT_EQ(c.model.name, "logistic");
   EXPECT_EQ(c.model.lambda, 0.2);
@@ -44,17 +44,17 @@ TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
   EXPECT_EQ(c.algorithm.step, 0.01);
   EXPECT_EQ(c.algorithm.consensus, 0.02);
   EXPECT_EQ(c.algorithm.batch, 1U);
-  EXPECT_EQ(c.algorithm.clip, "smooth:1.0");
-  EXPECT_EQ(c.algorithm.clip_target, "sample");
+  EXPECT_EQ(to_string(c.algorithm.clip), "smooth:1.0");
+  EXPECT_EQ(c.algorithm.clip_target, ClipTarget::sample);
   EXPECT_EQ(c.algorithm.compressor, "random_k:0.05");
   EXPECT_EQ(c.algorithm.start, "normal:0.2");
   ASSERT_TRUE(c.privacy);
   EXPECT_EQ(c.privacy->epsilon, 1.0);
   EXPECT_EQ(c.privacy->delta, 1e-5);
-  EXPECT_EQ(c.privacy->calibration, "accountant");
+  EXPECT_EQ(c.privacy->calibration, Calibration::accountant);
   EXPECT_EQ(c.run.seed, 1U);
   EXPECT_EQ(to_string(c.run.evaluate), "log:60");
-  EXPECT_EQ(c.run.precision, "double");
+  EXPECT_EQ(c.run.precision, Precision::wide);
 }
 
 TEST(Config, ResolvedTextReadsBackAsItself) {
@@ -81,9 +81,9 @@ TEST(Config, DefaultsFollowTheAlgorithm) {
   const auto with = [](const std::string& name) {
     return parse_config("[algorithm]\nname = \"" + name + "\"", "c.toml");
   };
-  EXPECT_EQ(with("porter-gc").algorithm.clip_target, "batch");
+  EXPECT_EQ(with("porter-gc").algorithm.clip_target, ClipTarget::batch);
   EXPECT_FALSE(with("porter-gc").privacy);
-  EXPECT_EQ(with("beer").algorithm.clip, "none");
+  EXPECT_TRUE(with("beer").algorithm.clip.none());
   EXPECT_EQ(with("dsgd").algorithm.compressor, "identity");
   EXPECT_FALSE(with("dsgd").privacy);
   EXPECT_TRUE(with("soteriafl-sgd").algorithm.unbiased);

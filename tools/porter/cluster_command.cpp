@@ -140,7 +140,7 @@ int run(const Options& options) {
   require(holds_run == options.resume, ErrorKind::usage, out.string(),
           holds_run ? " is not empty; --resume continues the cluster in it, or choose another --out"
                     : " holds no cluster to resume");
-  const bool secret = config.privacy && config.privacy->noise == "secure";
+  const bool secret = claims_guarantee(config);
   fmt::print("{} agents on this machine, {}; {}\n", config.network.agents, config.algorithm.name,
              secret           ? "secret noise"
              : config.privacy ? "seeded noise for a test: not private"

@@ -123,6 +123,11 @@ Option* App::add_action(const std::string& name,
   return keep(parts_->app->add_option_function(name, action, help));
 }
 
+Option* App::add_word(const std::string& name, const std::string& standard, const std::string& help,
+                      const std::function<void(const std::string&)>& action) {
+  return keep(parts_->app->add_option_function(name, action, help)->default_str(standard));
+}
+
 Option* App::get_option(const std::string& name) { return keep(parts_->app->get_option(name)); }
 
 void App::callback(const std::function<void()>& action) { parts_->app->callback(action); }
@@ -153,6 +158,20 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
 }
 
 }  // namespace
+
+std::vector<std::string> App::completions(const std::vector<std::string>& words) const {
+  const CLI::App* command = parts_->app;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    for (const auto* inner : command->get_subcommands(nullptr))
+      if (inner->get_name() == words[i]) command = inner;
+  std::vector<std::string> names;
+  if (words.empty() || !words.back().starts_with('-'))
+    for (const auto* inner : command->get_subcommands(nullptr)) names.push_back(inner->get_name());
+  else
+    for (const auto* option : command->get_options())
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
 
 bool App::parse(int argc, char** argv) {
   refuse_unknown_command(*parts_->app, argc, argv);

@@ -6,7 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "porter/core/choice.hpp"
 
 namespace CLI {
 class App;
@@ -52,6 +55,18 @@ class App {
   /// Called with the text as soon as the option is met.
   Option* add_action(const std::string& name, const std::function<void(const std::string&)>& action,
                      const std::string& help);
+  /// A word for one of the values of an enumeration (core/choice.hpp).
+  template <class Enum>
+  requires std::is_enum_v<Enum> Option* add_option(const std::string& name, Enum& value,
+                                                   const std::string& help) {
+    return add_word(name, std::string(choice_text(value)), help, [&value, name](const auto& text) {
+      try {
+        value = parse_choice<Enum>(text);
+      } catch (const Error& error) {
+        fail(error.kind(), name, ": ", error.what());
+      }
+    });
+  }
   /// One that was added before.
   Option* get_option(const std::string& name);
   void callback(const std::function<void()>& action);
@@ -61,6 +76,9 @@ class App {
   void require_subcommand(int count);
   void version_flag(const std::string& name, const std::string& text);
 
+  /// What may stand in the place of the last of these words: a sub-command, or an option.
+  std::vector<std::string> completions(const std::vector<std::string>& words) const;
+
   /// Reads the command line and calls the callbacks; prints help and errors. Returns whether
   /// nothing was wrong. Error{usage} for a sub-command that does not exist; what a callback throws.
   bool parse(int argc, char** argv);
@@ -69,6 +87,8 @@ class App {
   struct Parts;
   explicit App(CLI::App& app);
   Option* keep(CLI::Option* option);
+  Option* add_word(const std::string& name, const std::string& standard, const std::string& help,
+                   const std::function<void(const std::string&)>& action);
 
   std::unique_ptr<Parts> parts_;
 };

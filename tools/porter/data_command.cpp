@@ -161,7 +161,7 @@ struct SplitOptions {
 
 void split(const Source& source, const SplitOptions& options) {
   const auto data = load_data(source.options).train;
-  const auto rows = partition_rows(data, options.agents, options.split, options.seed);
+  const auto rows = partition_rows(data, options.agents, parse_split(options.split), options.seed);
   const auto m = rows.size() / options.agents;
   Json agents = Json::array();
   std::string table = fmt::format("{:>6} {:>8}", "agent", "samples");

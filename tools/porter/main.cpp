@@ -34,6 +34,9 @@ int run(int argc, char** argv) {
   porter::cli::add_report_command(app);
   porter::cli::add_graph_command(app);
   porter::cli::add_data_command(app);
+  porter::cli::add_config_command(app);
+  porter::cli::add_list_command(app);
+  porter::cli::add_completion_command(app);
   porter::cli::add_privacy_command(app, exit_code);
   porter::cli::add_keys_command(app, exit_code);
   porter::cli::add_agent_command(app, exit_code);

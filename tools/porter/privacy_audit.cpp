@@ -24,7 +24,10 @@ struct Options {
   std::int64_t m = 0, batch = 1, rounds = 0;
   double sigma = 0, clip = 1;
   DeltaOption delta;
-  std::string clip_kind = "smooth", sampler = "fixed", adjacency = "replace", noise = "secure";
+  std::string clip_kind = "smooth";
+  AskedSampler sampler = AskedSampler::fixed;
+  Adjacency adjacency = Adjacency::replace;
+  NoiseSource noise = NoiseSource::secret;
 
   std::vector<int> rungs = {1, 2, 3, 4, 5};
   std::int64_t runs = 10'000, trainings = 1'000;
@@ -54,44 +57,22 @@ class RungProgress {
   std::chrono::steady_clock::time_point shown_;
 };
 
-Sampler parse_sampler(const std::string& name) {
-  if (name == "fixed") return Sampler::fixed;
-  if (name == "poisson") return Sampler::poisson;
-  if (name == "full") return Sampler::full;
-  require(name != "shuffle" && name != "with-replacement", ErrorKind::usage,
-          "--sampler: there is no certified epsilon for ", name,
-          " to audit; expected fixed, poisson or full");
-  fail(ErrorKind::usage, "--sampler: expected fixed, poisson or full, found \"", name, "\"");
-}
-
-Adjacency parse_adjacency(const std::string& name) {
-  if (name == "replace") return Adjacency::replace;
-  require(name == "add-remove", ErrorKind::usage,
-          "--adjacency: expected replace or add-remove, found \"", name, "\"");
-  return Adjacency::add_remove;
-}
-
-bool parse_noise(const std::string& name) {
-  if (name == "secure") return true;
-  require(name == "simulated", ErrorKind::usage, "--noise: expected secure or simulated, found \"",
-          name, "\"");
-  return false;
-}
-
 std::size_t at_least_one(const char* option, std::int64_t value) {
   require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
   return static_cast<std::size_t>(value);
 }
 
 BatchSampler make_sampler(const Options& options, std::size_t m, std::size_t batch) {
-  const auto kind = parse_sampler(options.sampler);
-  return {kind, m, kind == Sampler::full ? m : batch};
+  const auto kind = certified_sampler(options.sampler);
+  require(kind.has_value(), ErrorKind::usage, "--sampler: there is no certified epsilon for ",
+          choice_text(options.sampler), " to audit; expected fixed, poisson or full");
+  return {*kind, m, *kind == Sampler::full ? m : batch};
 }
 
 AuditSetting common_setting(const Options& options, BatchSampler sampler) {
   return {.sampler = sampler,
-          .adjacency = parse_adjacency(options.adjacency),
-          .secure = parse_noise(options.noise),
+          .adjacency = options.adjacency,
+          .secure = options.noise == NoiseSource::secret,
           .claim = options.claim,
           .fault = parse_fault(options.plant),
           .seed = options.seed};
@@ -112,14 +93,12 @@ AuditSetting config_setting(Options& options, const Experiment& experiment) {
   const auto& facts = experiment.facts();
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
-  options.sampler = config.privacy->sampler;
   options.adjacency = config.privacy->adjacency;
   options.noise = config.privacy->noise;
   auto setting =
-      common_setting(options, make_sampler(options, facts.samples_per_agent, facts.batch));
-  setting.clip = parse_clip(config.algorithm.clip);
-  setting.clip_target =
-      config.algorithm.clip_target == "batch" ? ClipTarget::batch : ClipTarget::sample;
+      common_setting(options, {config.privacy->sampler, facts.samples_per_agent, facts.batch});
+  setting.clip = config.algorithm.clip;
+  setting.clip_target = config.algorithm.clip_target;
   setting.sigma = facts.sigma;
   setting.rounds = config.algorithm.rounds;
   setting.delta = config.privacy->delta;
@@ -159,11 +138,6 @@ std::string sampler_text(const BatchSampler& sampler) {
                      sampler.batch(), sampler.records());
 }
 
-std::string sampler_name(const BatchSampler& sampler) {
-  if (sampler.kind() == Sampler::full) return "full";
-  return sampler.kind() == Sampler::fixed ? "fixed" : "poisson";
-}
-
 std::string as_text(const Options& options, const AuditSetting& setting,
                     const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
   std::string text;
@@ -172,8 +146,8 @@ std::string as_text(const Options& options, const AuditSetting& setting,
   };
   line("setting",
        fmt::format("{}, {} neighbours, clip {}, sigma {:.6g}, {} rounds, delta {}",
-                   sampler_text(setting.sampler), options.adjacency, to_string(setting.clip),
-                   setting.sigma, setting.rounds, setting.delta));
+                   sampler_text(setting.sampler), choice_text(options.adjacency),
+                   to_string(setting.clip), setting.sigma, setting.rounds, setting.delta));
   line("noise", setting.secure ? "secret" : "simulated: not private");
   line("certified", fmt::format("epsilon {:.5g}", certified.upper));
   if (setting.claim) line("claimed", fmt::format("epsilon {:.5g}", *setting.claim));
@@ -191,8 +165,8 @@ std::string as_json(const Options& options, const AuditSetting& setting,
                     const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
   using Json = nlohmann::ordered_json;
   Json json = {
-      {"sampler", sampler_name(setting.sampler)},
-      {"adjacency", options.adjacency},
+      {"sampler", choice_text(setting.sampler.kind())},
+      {"adjacency", choice_text(options.adjacency)},
       {"level", "record"},
       {"m", setting.sampler.records()},
       {"batch", setting.sampler.batch()},
@@ -200,7 +174,7 @@ std::string as_json(const Options& options, const AuditSetting& setting,
       {"clip", to_string(setting.clip)},
       {"rounds", setting.rounds},
       {"delta", setting.delta},
-      {"noise", options.noise},
+      {"noise", choice_text(options.noise)},
       {"epsilon", certified.upper},
       {"epsilon_lower", certified.lower},
       {"claim", setting.claim ? Json(*setting.claim) : Json(nullptr)},

@@ -25,7 +25,7 @@ void run(const Options& options) {
   require(epsilon >= 0 && std::isfinite(epsilon), ErrorKind::usage,
           "--epsilon: expected a finite number >= 0, found ", epsilon);
   if (const auto refused = mechanism.refused())
-    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
+    fail(ErrorKind::usage, "--sampler ", choice_text(mechanism.sampler), ": ", refused->reason,
          ". Without amplification: delta = ",
          rounded_up(delta(std::span(&refused->unamplified, 1), epsilon)),
          " at epsilon = ", epsilon);

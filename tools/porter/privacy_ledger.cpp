@@ -22,11 +22,9 @@ EpsilonInterval spent(const LedgerView& view) {
   const auto& header = view.header;
   std::vector<PrivacyEvent> events;
   for (const auto& phase : view.phases) {
-    const BatchSampler sampler(header.sampler == "poisson" ? Sampler::poisson : Sampler::fixed,
-                               header.records, phase.batch);
-    events.push_back(sampler.secure_event(
-        header.adjacency == "replace" ? Adjacency::replace : Adjacency::add_remove,
-        phase.noise_stddev, header.clip, phase.charges));
+    const BatchSampler sampler(parse_choice<Sampler>(header.sampler), header.records, phase.batch);
+    events.push_back(sampler.secure_event(parse_choice<Adjacency>(header.adjacency),
+                                          phase.noise_stddev, header.clip, phase.charges));
   }
   return epsilon(events, secure_delta(header.delta));
 }

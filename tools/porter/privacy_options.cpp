@@ -12,17 +12,6 @@
 namespace porter::cli {
 namespace {
 
-template <class Value>
-Value choose(std::string_view option, const std::string& text,
-             std::initializer_list<std::pair<std::string_view, Value>> choices) {
-  std::string known;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  fail(ErrorKind::usage, option, ": expected one of ", known, "; found \"", text, "\"");
-}
-
 void require_positive(std::string_view option, double value) {
   require(value > 0 && std::isfinite(value), ErrorKind::usage, option,
           ": expected a positive number, found ", value);
@@ -39,6 +28,10 @@ std::string rounded(double value, int digits, double towards) {
 }
 
 }  // namespace
+
+std::optional<Sampler> certified_sampler(AskedSampler asked) {
+  return find_choice<Sampler>(choice_text(asked));  // they have the same words
+}
 
 void MechanismOptions::add_to(App& command) {
   command
@@ -79,23 +72,21 @@ void MechanismOptions::add_noise_to(App& command) {
 }
 
 std::size_t MechanismOptions::divisor() const {
-  return static_cast<std::size_t>(sampler == "full" && batch == 0 ? records : batch);
+  return static_cast<std::size_t>(sampler == AskedSampler::full && batch == 0 ? records : batch);
 }
 
 PrivacyEvent MechanismOptions::event() const {
-  return event_with(choose<Sampler>(
-      "--sampler", sampler,
-      {{"fixed", Sampler::fixed}, {"poisson", Sampler::poisson}, {"full", Sampler::full}}));
+  const auto kind = certified_sampler(sampler);
+  require(kind.has_value(), ErrorKind::usage, "--sampler ", choice_text(sampler),
+          ": no certified amplification; expected fixed, poisson or full");
+  return event_with(*kind);
 }
 
 PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
   PrivacyEvent event;
   event.sampler = kind;
-  event.adjacency =
-      choose<Adjacency>("--adjacency", adjacency,
-                        {{"replace", Adjacency::replace}, {"add-remove", Adjacency::add_remove}});
-  event.level = choose<PrivacyLevel>(
-      "--level", level, {{"record", PrivacyLevel::record}, {"agent", PrivacyLevel::agent}});
+  event.adjacency = adjacency;
+  event.level = level;
   check_sizes(kind);
   require(rounds >= 1, ErrorKind::usage, "--rounds: expected at least 1, found ", rounds);
   require_positive("--clip", clip);
@@ -111,13 +102,13 @@ PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
 // A rate needs neither m nor b, unless a sigma is to be understood or a whole agent protected.
 void MechanismOptions::check_sizes(Sampler kind) const {
   require(!rate || kind == Sampler::poisson, ErrorKind::usage,
-          "--q is the rate of Poisson sampling; found it with --sampler ", sampler);
+          "--q is the rate of Poisson sampling; found it with --sampler ", choice_text(sampler));
   require(!rate || (*rate > 0 && *rate <= 1), ErrorKind::usage,
           "--q: expected a number in (0, 1], found ", rate.value_or(0));
   require(records >= 1 || (rate && records == 0), ErrorKind::usage,
           "--m: expected at least 1 record, found ", records);
   const auto size = static_cast<std::int64_t>(divisor());
-  const bool enough = size >= 1 || (rate && batch == 0 && !sigma && level == "record");
+  const bool enough = size >= 1 || (rate && batch == 0 && !sigma && level == PrivacyLevel::record);
   require(enough && batch >= 0 && (size <= records || records == 0), ErrorKind::usage,
           "--batch: expected 1 to m = ", records, ", found ", batch,
           rate && batch == 0 ? "; with --q alone give --noise-multiplier in place of --sigma" : "");
@@ -148,15 +139,18 @@ std::optional<double> MechanismOptions::sigma_of(double noise_multiplier) const 
   return noise_multiplier * clip / static_cast<double>(divisor());
 }
 
+bool MechanismOptions::is_zero_out() const {
+  return adjacency == Adjacency::add_remove && (!rate || level == PrivacyLevel::agent);
+}
+
 std::string MechanismOptions::relation() const {
-  const bool from_records = !rate || level == "agent";
-  return adjacency == "add-remove" && from_records ? "zero-out" : adjacency;
+  return std::string(is_zero_out() ? "zero-out" : choice_text(adjacency));
 }
 
 std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
-  if (sampler != "with-replacement" && sampler != "shuffle") return std::nullopt;
+  if (certified_sampler(sampler)) return std::nullopt;
   auto event = event_with(Sampler::fixed);
-  if (sampler == "with-replacement") {
+  if (sampler == AskedSampler::with_replacement) {
     // A record may be drawn b times, so that it decides the whole batch.
     event.level = PrivacyLevel::agent;
     return Refused{event,
@@ -175,9 +169,14 @@ std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
 }
 
 nlohmann::ordered_json MechanismOptions::to_json() const {
-  nlohmann::ordered_json out = {
-      {"sampler", sampler}, {"adjacency", adjacency}, {"relation", relation()}, {"level", level},
-      {"m", records},       {"batch", divisor()},     {"clip", clip},           {"rounds", rounds}};
+  nlohmann::ordered_json out = {{"sampler", choice_text(sampler)},
+                                {"adjacency", choice_text(adjacency)},
+                                {"relation", relation()},
+                                {"level", choice_text(level)},
+                                {"m", records},
+                                {"batch", divisor()},
+                                {"clip", clip},
+                                {"rounds", rounds}};
   if (rate) out["q"] = *rate;
   if (!sigma && !multiplier) return out;
   const auto deviation = sigma ? sigma : sigma_of(*multiplier);
@@ -187,13 +186,14 @@ nlohmann::ordered_json MechanismOptions::to_json() const {
 }
 
 std::string MechanismOptions::to_text() const {
-  std::string text = "sampler        " + sampler;
+  std::string text = "sampler        " + std::string(choice_text(sampler));
   if (divisor() > 0) text += fmt::format(", b = {}", divisor());
   if (records > 0) text += fmt::format(" of m = {}", records);
   if (rate) text += fmt::format(", q = {}", *rate);
   text += fmt::format(
       "\nneighbours     {}, {} level\n",
-      relation() == "zero-out" ? "add-remove for a public m, which is zero-out" : adjacency, level);
+      is_zero_out() ? "add-remove for a public m, which is zero-out" : choice_text(adjacency),
+      choice_text(level));
   const auto deviation = sigma || !multiplier ? sigma : sigma_of(*multiplier);
   if (deviation)
     text += fmt::format("noise          sigma {:g} on the mean, clip {:g}: z = {:g}\n", *deviation,
@@ -234,7 +234,7 @@ std::vector<std::string> AccountingOptions::check(
     const std::function<std::string(const PrivacyEvent&)>& unamplified) const {
   auto warnings = delta.check(mechanism.records);
   if (const auto refused = mechanism.refused())
-    fail(ErrorKind::usage, "--sampler ", mechanism.sampler, ": ", refused->reason,
+    fail(ErrorKind::usage, "--sampler ", choice_text(mechanism.sampler), ": ", refused->reason,
          ". Without amplification: ", unamplified(refused->unamplified),
          " at delta = ", delta.delta);
   return warnings;

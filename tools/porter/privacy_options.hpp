@@ -13,10 +13,15 @@
 
 namespace porter::cli {
 
+/// How a round chooses its records, those ways included for which no amplification is certified.
+enum class AskedSampler { fixed, poisson, full, with_replacement, shuffle };
+
 /// The mechanism as the options of porter privacy describe it. Values stay as they were typed
 /// until they are checked.
 struct MechanismOptions {
-  std::string sampler = "fixed", adjacency = "replace", level = "record";
+  AskedSampler sampler = AskedSampler::fixed;
+  Adjacency adjacency = Adjacency::replace;
+  PrivacyLevel level = PrivacyLevel::record;
   std::int64_t records = 0, batch = 0, rounds = 0;
   std::optional<double> rate, sigma, multiplier;
   double clip = 1;
@@ -51,6 +56,7 @@ struct MechanismOptions {
   std::string to_text() const;
 
  private:
+  bool is_zero_out() const;
   PrivacyEvent event_with(Sampler kind) const;
   void check_sizes(Sampler kind) const;
   void check_noise() const;
@@ -90,4 +96,17 @@ std::string rounded_down(double value, int digits = 6);
 /// A number, or null where it is infinite.
 nlohmann::ordered_json json_number(double value);
 
+/// Nothing where no amplification is certified.
+std::optional<Sampler> certified_sampler(AskedSampler asked);
+
 }  // namespace porter::cli
+
+template <>
+struct porter::Choices<porter::cli::AskedSampler> {
+  using Asked = cli::AskedSampler;
+  static constexpr Choice<Asked> table[] = {{"fixed", Asked::fixed},
+                                            {"poisson", Asked::poisson},
+                                            {"full", Asked::full},
+                                            {"with-replacement", Asked::with_replacement},
+                                            {"shuffle", Asked::shuffle}};
+};

@@ -12,6 +12,7 @@
 #include "porter/core/text.hpp"
 #include "porter/graph/mixing.hpp"
 #include "privacy_commands.hpp"
+#include "privacy_options.hpp"
 #include "privacy_plan_text.hpp"
 
 namespace porter::cli {
@@ -24,7 +25,8 @@ struct Options {
   std::optional<double> alpha, rho;
   std::string graph, mixing = "fdla", compressor, bytes;
   std::uint64_t seed = 1;
-  std::string sampler = "fixed", adjacency = "replace";
+  AskedSampler sampler = AskedSampler::fixed;
+  Adjacency adjacency = Adjacency::replace;
   bool unlike = false, allow_large_delta = false, json = false;
 };
 
@@ -33,34 +35,23 @@ std::size_t at_least_one(std::string_view option, std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-Adjacency adjacency_of(const Options& options) {
-  const bool replace = options.adjacency == "replace";
-  require(replace || options.adjacency == "add-remove", ErrorKind::usage,
-          "--adjacency: expected replace or add-remove, found \"", options.adjacency, "\"");
-  return replace ? Adjacency::replace : Adjacency::add_remove;
-}
-
 // With batches of one record every round may use it, whatever the order.
 [[noreturn]] void refuse_sampler(const Options& options) {
   PrivacyEvent event;
   event.sampler = Sampler::full;
-  event.adjacency = adjacency_of(options);
+  event.adjacency = options.adjacency;
   event.records = event.batch = 1;
   event.steps = at_least_one("--rounds", options.rounds.value_or(1000));
-  fail(ErrorKind::usage, "--sampler ", options.sampler,
+  fail(ErrorKind::usage, "--sampler ", choice_text(options.sampler),
        ": no certified amplification. Without amplification: sigma = ",
        options.clip * calibrate_noise_multiplier(event, options.epsilon, options.delta),
        " for b = 1, T = ", event.steps, "; expected fixed, poisson or full");
 }
 
 Sampler sampler_of(const Options& options) {
-  if (options.sampler == "with-replacement" || options.sampler == "shuffle")
-    refuse_sampler(options);
-  if (options.sampler == "fixed") return Sampler::fixed;
-  if (options.sampler == "poisson") return Sampler::poisson;
-  require(options.sampler == "full", ErrorKind::usage,
-          "--sampler: expected fixed, poisson or full, found \"", options.sampler, "\"");
-  return Sampler::full;
+  const auto sampler = certified_sampler(options.sampler);
+  if (!sampler) refuse_sampler(options);
+  return *sampler;
 }
 
 PlanRequest request_of(const Options& options) {
@@ -75,8 +66,9 @@ PlanRequest request_of(const Options& options) {
   if (options.batch) request.batch = at_least_one("--batch", *options.batch);
   if (options.rounds) request.rounds = at_least_one("--rounds", *options.rounds);
   request.sampler = sampler_of(options);
-  request.adjacency = adjacency_of(options);
-  require(options.sampler != "fixed" || options.adjacency == "replace", ErrorKind::usage,
+  request.adjacency = options.adjacency;
+  require(request.sampler != Sampler::fixed || request.adjacency == Adjacency::replace,
+          ErrorKind::usage,
           "--sampler fixed has no certified amplification for add-remove neighbours: expected "
           "--adjacency replace, or --sampler poisson");
   if (!options.bytes.empty()) return request;  // then k is chosen, and alpha may be left out

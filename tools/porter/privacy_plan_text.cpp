@@ -22,15 +22,6 @@ constexpr auto kRule =
     "for T of at least 1/((1-alpha)^2 rho); of all within 25 % of the least the fewest rounds,\n"
     "then the smallest batch";
 
-const char* name_of(Sampler sampler) {
-  if (sampler == Sampler::fixed) return "fixed";
-  return sampler == Sampler::poisson ? "poisson" : "full";
-}
-
-const char* name_of(Adjacency adjacency) {
-  return adjacency == Adjacency::replace ? "replace" : "add-remove";
-}
-
 // One row per batch size, one column per number of rounds; the recommended cell is marked.
 template <class Text>
 std::string grid(const Plan& plan, const Text& text) {
@@ -106,7 +97,7 @@ std::string head(const PlanRequest& request, const PlanSources& sources, const P
       "network     alpha = {:.4g} ({}), rho = {:.4g} ({})\n"
       "            information crosses it in about 1/((1-alpha)^2 rho) = {:.3g} rounds\n",
       request.epsilon, request.delta, request.agents, request.records, request.dim,
-      name_of(request.sampler), name_of(request.adjacency), request.clip, request.alpha,
+      choice_text(request.sampler), choice_text(request.adjacency), request.clip, request.alpha,
       sources.network, request.rho, sources.compressor, plan.gossip_rounds);
 }
 
@@ -188,8 +179,8 @@ std::string plan_json(const PlanRequest& request, const PlanSources& sources, co
                        {"epsilon", request.epsilon},
                        {"delta", request.delta},
                        {"clip", request.clip},
-                       {"sampler", name_of(request.sampler)},
-                       {"adjacency", name_of(request.adjacency)},
+                       {"sampler", choice_text(request.sampler)},
+                       {"adjacency", choice_text(request.adjacency)},
                        {"level", "record"},
                        {"alpha", request.alpha},
                        {"network", sources.network},

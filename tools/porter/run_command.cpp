@@ -29,7 +29,7 @@ int run(const Options& options) {
   require(!options.resume || !options.out.empty(), ErrorKind::usage,
           "--resume needs --out with the folder of the run");
   const auto config = load_config(options.config, options.overrides);
-  require(config.run.engine != "tls", ErrorKind::usage,
+  require(config.run.engine != EngineKind::tls, ErrorKind::usage,
           "run.engine: networked agents are started by porter agent, each with its own data, or "
           "all on this machine by porter cluster");
   if (options.dry_run) {
@@ -45,7 +45,7 @@ int run(const Options& options) {
                                         : ExistingRun::refuse;
   const auto out = options.out.empty() ? fresh_folder(config.algorithm.name)
                                        : std::filesystem::path(options.out);
-  const auto status = config.run.engine == "mpi"
+  const auto status = config.run.engine == EngineKind::mpi
                           ? run_on_ranks(config, out, existing, options.ranks)
                           : run_one(config, out, existing, options.ranks.raw_metrics);
   return status == TrainStatus::interrupted ? 1 : 0;

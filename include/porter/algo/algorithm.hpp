@@ -53,11 +53,21 @@ enum class Mask {
   shared,  ///< all senders of a step send the same coordinates
   sweep,   ///< the same, and no coordinate waits longer than one sweep through all of them
 };
+template <>
+struct Choices<Mask> {
+  static constexpr Choice<Mask> table[] = {
+      {"own", Mask::own}, {"shared", Mask::shared}, {"sweep", Mask::sweep}};
+};
 
 /// The numbers that an algorithm's state is kept in.
 enum class Precision {
   wide,    ///< double
   narrow,  ///< float: half the memory, and a round that is bound by it is faster
+};
+template <>
+struct Choices<Precision> {
+  static constexpr Choice<Precision> table[] = {{"double", Precision::wide},
+                                                {"float", Precision::narrow}};
 };
 
 /// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
@@ -126,6 +136,10 @@ struct AlgorithmInfo {
   bool compresses;  ///< false: dense messages
   Meeting meeting;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
+  bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
+  bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)
+  bool own_momentum = false;   ///< momentum is part of its step, not of the gradients
+  bool gossips_once = false;   ///< one gossip step per gradient
   bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
   bool may_be_narrow = false;  ///< its state may be float
   /// The first message of a round depends on the rounds before only, and leaves before the round's

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "porter/algo/problem.hpp"
+#include "porter/core/choice.hpp"
 #include "porter/core/lender.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
@@ -22,6 +23,11 @@ namespace porter {
 enum class ClipTarget {
   sample,  ///< clip each sample's gradient, then average: what a privacy guarantee needs
   batch,   ///< average, then clip: what porter-gc does; not private
+};
+template <>
+struct Choices<ClipTarget> {
+  static constexpr Choice<ClipTarget> table[] = {{"sample", ClipTarget::sample},
+                                                 {"batch", ClipTarget::batch}};
 };
 
 /// A matrix of an algorithm's state under the name it has in a checkpoint.

@@ -4,9 +4,24 @@
 #include <cstdint>
 #include <string>
 
+#include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {
+
+/// How features are scaled, measured on the training set.
+enum class FeatureScale { none, spectral, standard, unit };
+template <>
+struct Choices<FeatureScale> {
+  static constexpr Choice<FeatureScale> table[] = {{"none", FeatureScale::none},
+                                                   {"spectral", FeatureScale::spectral},
+                                                   {"standard", FeatureScale::standard},
+                                                   {"unit", FeatureScale::unit}};
+};
+/// Whether the scale of a row depends on other rows.
+constexpr bool is_measured(FeatureScale scale) {
+  return scale == FeatureScale::spectral || scale == FeatureScale::standard;
+}
 
 /// The [data] section of a config.
 struct DataOptions {
@@ -20,7 +35,7 @@ struct DataOptions {
   /// The labels as the file writes them, stated: classes[i] becomes class number i. Empty: those of
   /// the training file, ascending.
   std::vector<double> classes = {};
-  std::string scale = "none";  ///< none | spectral | standard | unit, measured on the training set
+  FeatureScale scale = FeatureScale::none;
   std::string outliers =
       "none";        ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
   bool bias = true;  ///< append a column of ones, last

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {
@@ -85,12 +86,37 @@ class Model {
 };
 
 /// The [model] section of a config.
+enum class ActivationKind { sigmoid, tanh, relu };
+template <>
+struct Choices<ActivationKind> {
+  static constexpr Choice<ActivationKind> table[] = {{"sigmoid", ActivationKind::sigmoid},
+                                                     {"tanh", ActivationKind::tanh},
+                                                     {"relu", ActivationKind::relu}};
+};
+
 struct ModelOptions {
-  std::string name = "logistic";           ///< logistic | softmax | mlp | linear
+  std::string name = "logistic";           ///< of the model table
   double lambda = 0;                       ///< weight of the regulariser sum_j x_j^2 / (1 + x_j^2)
   std::vector<std::size_t> hidden = {64};  ///< mlp
-  std::string activation = "sigmoid";      ///< mlp: sigmoid | tanh | relu
+  ActivationKind activation = ActivationKind::sigmoid;  ///< mlp
 };
+
+/// A row of the table that configs, `porter list models` and the docs walk.
+struct ModelInfo {
+  std::string name, help;
+  std::size_t least_classes = 2, most_classes = 2;  ///< 0, 0: it predicts a number
+  bool layered = false;  ///< has hidden layers, an activation and biases of its own
+  double lambda = 0;     ///< unless a config says otherwise
+  std::unique_ptr<const Model> (*make)(const ModelOptions&, std::size_t features,
+                                       std::size_t classes);
+
+  bool regression() const { return most_classes == 0; }
+  /// One number is computed from a row, so that a sparse one costs as little as it has entries.
+  bool single_score() const { return most_classes <= 2; }
+};
+const std::vector<ModelInfo>& model_table();
+/// Error{usage} listing the known names.
+const ModelInfo& find_model(std::string_view name);
 
 /// `classes` = 0 for regression. Error{usage} if the model does not fit the data.
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,

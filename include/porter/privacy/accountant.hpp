@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "porter/core/choice.hpp"
+
 namespace porter {
 
 /// How a step chooses its records.
@@ -16,12 +18,27 @@ enum class Sampler {
   poisson,  ///< each record on its own with probability q
   full,     ///< all of them
 };
+template <>
+struct Choices<Sampler> {
+  static constexpr Choice<Sampler> table[] = {
+      {"fixed", Sampler::fixed}, {"poisson", Sampler::poisson}, {"full", Sampler::full}};
+};
 
 /// Which data sets are neighbours.
 enum class Adjacency { replace, add_remove };
+template <>
+struct Choices<Adjacency> {
+  static constexpr Choice<Adjacency> table[] = {{"replace", Adjacency::replace},
+                                                {"add-remove", Adjacency::add_remove}};
+};
 
 /// What a neighbour changes: one record, or all records of the agent.
 enum class PrivacyLevel { record, agent };
+template <>
+struct Choices<PrivacyLevel> {
+  static constexpr Choice<PrivacyLevel> table[] = {{"record", PrivacyLevel::record},
+                                                   {"agent", PrivacyLevel::agent}};
+};
 
 /// A number of like steps: each clips every record to tau, adds them up, divides by the configured
 /// b and adds N(0, sigma^2) to every coordinate. All divisors are known beforehand.

@@ -16,6 +16,8 @@ struct Clip {
   Kind kind = Kind::none;
   double tau = 0;
 
+  bool none() const { return kind == Kind::none; }
+
   /// What a vector of this computed norm is multiplied by. The product is never longer than tau,
   /// rounding included; a norm that is not finite gives 0, so that one broken sample contributes
   /// nothing.

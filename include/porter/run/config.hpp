@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "porter/algo/algorithm.hpp"
+#include "porter/core/choice.hpp"
 #include "porter/data/load.hpp"
+#include "porter/data/partition.hpp"
 #include "porter/model/model.hpp"
 
 namespace porter {
@@ -20,12 +23,48 @@ struct Schedule {
   std::uint32_t count = 60;  ///< every: the period; log, log_all: the largest number of evaluations
 };
 
+/// Where the size of the noise comes from.
+enum class Calibration {
+  accountant,  ///< what epsilon and delta need, certified
+  paper,       ///< the formula of the paper's Theorem 1
+  sigma,       ///< as given
+};
+template <>
+struct Choices<Calibration> {
+  static constexpr Choice<Calibration> table[] = {{"accountant", Calibration::accountant},
+                                                  {"paper", Calibration::paper},
+                                                  {"sigma", Calibration::sigma}};
+};
+
+/// Where noise and batches come from.
+enum class NoiseSource {
+  simulated,  ///< the seed: the same run again, and no privacy
+  secret,     ///< the operating system
+};
+template <>
+struct Choices<NoiseSource> {
+  static constexpr Choice<NoiseSource> table[] = {{"simulated", NoiseSource::simulated},
+                                                  {"secure", NoiseSource::secret}};
+};
+
+/// What carries messages.
+enum class EngineKind {
+  simulate,  ///< nothing: all agents are in one process
+  mpi,       ///< between the ranks of a job
+  tls,       ///< between one process per agent
+};
+template <>
+struct Choices<EngineKind> {
+  static constexpr Choice<EngineKind> table[] = {
+      {"simulate", EngineKind::simulate}, {"mpi", EngineKind::mpi}, {"tls", EngineKind::tls}};
+};
+
 /// A config, every choice resolved: writing it and reading it back gives the same run. Field by
 /// field what the sections and keys of the file say; `parse_config` is the only place that knows
 /// the defaults.
 struct Config {
   DataOptions data;
-  std::string split = "shuffled";
+  Split split;
   ModelOptions model;
 
   struct {
@@ -40,27 +79,27 @@ struct Config {
     double step = 0.01;
     double consensus = 0.02;
     std::size_t batch = 1;  ///< 0: all of an agent's samples ("full")
-    std::string clip;
-    std::string clip_target;
+    Clip clip;
+    ClipTarget clip_target = ClipTarget::sample;
     std::string compressor;
     bool unbiased = false;
     std::string start = "normal:0.2";
     std::optional<double> shift;
     double momentum = 1;
     std::uint32_t gossip = 1;
-    std::string mask = "own";  ///< own | shared | sweep
+    Mask mask = Mask::own;
     std::optional<double> snapshot;
   } algorithm;
 
   struct Privacy {
     double epsilon = 1.0;
     double delta = 1e-5;
-    std::string calibration = "accountant";  ///< accountant | paper | sigma
+    Calibration calibration = Calibration::accountant;
     std::optional<double> sigma;
-    std::string sampler = "fixed";      ///< fixed | poisson
-    std::string adjacency = "replace";  ///< replace | add-remove
-    std::string noise = "simulated";    ///< simulated | secure
-    bool allow_large_delta = false;     ///< accept delta >= 1/m
+    Sampler sampler = Sampler::fixed;
+    Adjacency adjacency = Adjacency::replace;
+    NoiseSource noise = NoiseSource::simulated;
+    bool allow_large_delta = false;  ///< accept delta >= 1/m
   };
   std::optional<Privacy> privacy;  ///< present where noise is added
 
@@ -68,8 +107,8 @@ struct Config {
     std::uint64_t seed = 1;
     std::size_t threads = 0;
     Schedule evaluate;
-    std::string precision = "double";    ///< double | float
-    std::string engine = "simulate";     ///< simulate | mpi | tls
+    Precision precision = Precision::wide;
+    EngineKind engine = EngineKind::simulate;
     std::uint32_t checkpoint_every = 0;  ///< 0: off
   } run;
 };
@@ -85,12 +124,30 @@ Config load_config(const std::filesystem::path& path,
 
 /// Whether what leaves an agent is promised to be private: its noise is secret.
 inline bool claims_guarantee(const Config& config) {
-  return config.privacy && config.privacy->noise == "secure";
+  return config.privacy && config.privacy->noise == NoiseSource::secret;
 }
 
 /// The resolved config as TOML.
 std::string to_toml(const Config& config);
 
+/// A name for what is computed, whatever the threads, the engine and the folders: 32 hexadecimal
+/// digits.
+std::string run_id(const Config& config);
+
 std::string to_string(const Schedule& schedule);
+
+/// A key, for people: what may stand there, what stands there unless a file says otherwise (empty:
+/// nothing), and what it is.
+struct KeyHelp {
+  std::string section, name, type, standard, help;
+  std::vector<std::string> words;  ///< values, where they are few and have names
+};
+std::vector<KeyHelp> config_help();
+
+/// A value as the config's TOML has it.
+struct KeyValue {
+  std::string section, name, text;
+};
+std::vector<KeyValue> config_values(const Config& config);
 
 }  // namespace porter

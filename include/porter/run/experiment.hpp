@@ -156,12 +156,6 @@ class Experiment {
   std::vector<double> x_best_, x_out_;
 };
 
-/// The part of a config that is the same for every way to carry out the same run: threads,
-/// checkpoints and engine are left out, and files have no folder.
-Config shared_config(Config config);
-/// A name for that part: 32 hexadecimal digits.
-std::string run_id(const Config& config);
-
 /// What the caller of train may watch and ask.
 struct TrainHooks {
   /// Before anything of a round is released; its number.
