@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       compressor->encode(x, RngStream(1, Draw::compress_x, 0, 0), payload);
     });
   use_or_refuse([&] { parse_clip(spec); });
-  use_or_refuse([&] { partition_rows(rows, 4, spec, 1); });
+  use_or_refuse([&] { partition_rows(rows, 4, parse_split(spec), 1); });
   if (spec.find("file") != spec.npos) return 0;  // opens what it names
   use_or_refuse([&] { make_graph(spec, 8, 1); });
   static const auto ring = make_graph("ring", 8, 1);
