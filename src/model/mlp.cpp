@@ -181,7 +181,8 @@ std::unique_ptr<const Model> make_mlp(const ModelOptions& options, std::size_t f
 // one row of W per class.
 std::unique_ptr<const Model> make_softmax(const ModelOptions& options, std::size_t features,
                                           std::size_t classes) {
-  return std::make_unique<Mlp>(options.lambda, Layers(features, {classes}, false, ActivationKind::sigmoid));
+  return std::make_unique<Mlp>(options.lambda,
+                               Layers(features, {classes}, false, ActivationKind::sigmoid));
 }
 
 }  // namespace porter

@@ -343,7 +343,8 @@ void read_hidden(TomlSection& section, Config& config) {
                 " layers, found ", config.model.hidden.size());
 }
 
-#define PORTER_FIELD(field) [](auto& c) -> auto& { return c.field; }
+#define PORTER_FIELD(field) \
+  [](auto& c) -> auto& { return c.field; }
 
 std::vector<ConfigKey> data_keys() {
   return {
