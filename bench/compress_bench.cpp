@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/algo/message.hpp"
+#include "algo/message.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/sampling.hpp"

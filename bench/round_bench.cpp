@@ -21,7 +21,7 @@ struct Bench {
   explicit Bench(const std::string& problem, const std::vector<std::string>& overrides)
       : setting(PORTER_SOURCE_DIR "/bench/problems/" + problem + ".toml", overrides),
         parts(setting),
-        algorithm(porter::make_porter(setting.algorithm())) {}
+        algorithm(porter::make_algorithm("porter-dp", setting.algorithm())) {}
 
   Setting setting;
   Parts parts;

@@ -46,17 +46,17 @@ int main() {
   const Network network{graph, make_mixing("fdla", graph)};
   const auto compressor = make_compressor("top_k:0.5");
   ThreadPool pool;
-  const auto algorithm =
-      make_porter({.problem = {model, data, kAgents},
-                   .network = network,
-                   .compressor = *compressor,
-                   .pool = pool,
-                   .start = {1, 0},
-                   .eta = 0.05,
-                   .gamma = 0.3,
-                   .gradients = {.sampler = {Sampler::full, kSamplesEach, kSamplesEach},
-                                 .clip = parse_clip("smooth:1"),
-                                 .clip_target = ClipTarget::batch}});
+  const auto algorithm = make_algorithm(
+      "porter-gc", {.problem = {model, data, kAgents},
+                    .network = &network,
+                    .compressor = *compressor,
+                    .pool = pool,
+                    .start = {1, 0},
+                    .eta = 0.05,
+                    .gamma = 0.3,
+                    .gradients = {.sampler = {Sampler::full, kSamplesEach, kSamplesEach},
+                                  .clip = parse_clip("smooth:1"),
+                                  .clip_target = ClipTarget::batch}});
   for (std::uint32_t round = 1; round <= 5000; ++round) algorithm->step(round);
 
   const auto x = mean_row(algorithm->iterates());

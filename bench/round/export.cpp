@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "porter/algo/message.hpp"
+#include "algo/message.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/normal_noise.hpp"
 

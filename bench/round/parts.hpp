@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/algo/gossip.hpp"
+#include "algo/gossip.hpp"
 #include "porter/algo/gradients.hpp"
 #include "setting.hpp"
 

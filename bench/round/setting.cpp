@@ -43,7 +43,7 @@ AlgorithmSetup Setting::algorithm() {
   RngStream(config_.run.seed, Draw::start, 0, 0).fill_normal(start);
   for (double& value : start) value *= kStartStddev;
   return {.problem = problem(),
-          .network = *network_,
+          .network = network_.get(),
           .compressor = *compressor_,
           .pool = pool(),
           .start = std::move(start),

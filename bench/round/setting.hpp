@@ -7,6 +7,7 @@
 
 #include "porter/algo/algorithm.hpp"
 #include "porter/run/config.hpp"
+#include "run/small_round.hpp"
 
 namespace porter::bench {
 

@@ -38,7 +38,7 @@ class Worker {
   Worker(const std::string& config, const std::vector<std::string>& overrides)
       : setting_(config, overrides),
         before_(resident_bytes()),
-        algorithm_(make_porter(setting_.algorithm())) {}
+        algorithm_(make_algorithm("porter-dp", setting_.algorithm())) {}
 
   json facts() const {
     return {{"agents", setting_.agents()},

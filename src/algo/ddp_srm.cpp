@@ -18,15 +18,17 @@
 // clang-format on
 #include <array>
 
-#include "porter/algo/algorithm.hpp"
+#include "methods.hpp"
 #include "porter/core/normal_noise.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {
 
-GradientOptions without_noise(GradientOptions options) {
+// Noise and momentum come after the aggregation.
+GradientOptions plain(GradientOptions options) {
   options.noise_stddev = 0;
+  options.momentum = 1;
   return options;
 }
 
@@ -39,8 +41,8 @@ class DdpSrm final : public Algorithm {
         noise_stddev_(setup.gradients.noise_stddev),
         seed_(setup.gradients.seed),
         eta_(setup.eta),
-        beta_(setup.momentum),
-        gradients_(setup.problem, without_noise(setup.gradients), setup.pool),
+        beta_(setup.gradients.momentum),
+        gradients_(setup.problem, plain(setup.gradients), setup.pool),
         x_(repeat_row(setup.start, 1)),
         x_previous_(x_),
         v_(1, x_.dim()),

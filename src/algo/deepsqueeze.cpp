@@ -15,9 +15,9 @@
 // clang-format on
 #include <algorithm>
 
-#include "porter/algo/algorithm.hpp"
+#include "message.hpp"
+#include "methods.hpp"
 #include "porter/algo/bounds.hpp"
-#include "porter/algo/message.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
 
@@ -28,8 +28,8 @@ class Deepsqueeze final : public Algorithm {
  public:
   explicit Deepsqueeze(const AlgorithmSetup& setup)
       : compressor_(setup.compressor),
-        graph_(setup.network.graph),
-        incoming_(incoming_weights(setup.network)),
+        graph_(setup.neighbours().graph),
+        incoming_(incoming_weights(setup.neighbours())),
         pool_(setup.pool),
         hosted_(setup.hosted()),
         exchange_(setup.exchange),

@@ -7,8 +7,8 @@
 // The messages are floats. Sending the difference to what the neighbours already hold (identity
 // compressor with error feedback) makes the surrogates follow X far more closely than one rounding
 // to float would.
-#include "porter/algo/algorithm.hpp"
-#include "porter/algo/gossip.hpp"
+#include "gossip.hpp"
+#include "methods.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {

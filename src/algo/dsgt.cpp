@@ -7,7 +7,8 @@
 //   V <- W^T V + G - G_prev;   X <- W^T X - eta V
 //
 // That is Algorithm 1 of PORTER where nothing is compressed and the consensus step is 1.
-#include "porter/algo/algorithm.hpp"
+
+#include "methods.hpp"
 
 namespace porter {
 

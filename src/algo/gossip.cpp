@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/gossip.hpp"
+#include "gossip.hpp"
 
 #include <array>
 #include <string>
 
+#include "mix_rows.hpp"
 #include "porter/algo/bounds.hpp"
-#include "porter/algo/mix_rows.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
 
@@ -44,11 +44,11 @@ BasicGossip<Real>::BasicGossip(const AlgorithmSetup& setup, const Compressor& co
       seed_(setup.gradients.seed),
       mask_(setup.mask),
       last_step_(setup.rounds * setup.gossip),
-      incoming_(incoming_weights(setup.network)),
+      incoming_(incoming_weights(setup.neighbours())),
       hosted_(setup.hosted()),
       exchange_(setup.exchange) {
-  const std::size_t agents = setup.network.graph.nodes(), dim = setup.start.size();
-  for (std::size_t i = 0; i < agents; ++i) degrees_.push_back(setup.network.graph.degree(i));
+  const std::size_t agents = setup.neighbours().graph.nodes(), dim = setup.start.size();
+  for (std::size_t i = 0; i < agents; ++i) degrees_.push_back(setup.neighbours().graph.degree(i));
   for (const auto agent : hosted_) incoming_to_hosted_.push_back(incoming_[agent]);
   if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim, compressor.kept(dim).value());
   const std::size_t kept = compressor.kept(dim).value_or(dim);

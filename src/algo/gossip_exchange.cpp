@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "gossip.hpp"
 #include "porter/algo/bounds.hpp"
-#include "porter/algo/gossip.hpp"
 #include "porter/comm/replica_digest.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/message.hpp"
+#include "message.hpp"
 
 #include <cassert>
 

@@ -20,8 +20,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "porter/algo/algorithm.hpp"
-#include "porter/algo/gossip.hpp"
+#include "gossip.hpp"
+#include "methods.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
 #include "porter/core/vectors.hpp"

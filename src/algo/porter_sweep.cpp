@@ -21,12 +21,12 @@
 // clang-format on
 #include <cmath>
 
-#include "porter/algo/algorithm.hpp"
+#include "message.hpp"
+#include "methods.hpp"
 #include "porter/algo/bounds.hpp"
-#include "porter/algo/message.hpp"
-#include "porter/algo/sweep_mask.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
+#include "sweep_mask.hpp"
 
 namespace porter {
 namespace {
@@ -34,8 +34,8 @@ namespace {
 class PorterSweep final : public Algorithm {
  public:
   explicit PorterSweep(const AlgorithmSetup& setup)
-      : graph_(setup.network.graph),
-        incoming_(incoming_weights(setup.network)),
+      : graph_(setup.neighbours().graph),
+        incoming_(incoming_weights(setup.neighbours())),
         pool_(setup.pool),
         hosted_(setup.hosted()),
         exchange_(setup.exchange),

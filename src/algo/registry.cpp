@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 
-#include "porter/algo/algorithm.hpp"
+#include "methods.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/core/error.hpp"
 
@@ -12,6 +12,12 @@ std::vector<std::uint32_t> AlgorithmSetup::hosted() const {
   std::vector<std::uint32_t> all(problem.agents);
   std::iota(all.begin(), all.end(), 0U);
   return all;
+}
+
+const Network& AlgorithmSetup::neighbours() const {
+  require(network != nullptr, ErrorKind::usage,
+          "a method whose agents talk to neighbours needs a network");
+  return *network;
 }
 
 const std::vector<AlgorithmInfo>& algorithm_table() {
@@ -130,8 +136,7 @@ const std::vector<AlgorithmInfo>& algorithm_table() {
        .noise = Noise::always,
        .compresses = false,
        .meeting = Meeting::aggregator,
-       .make = make_ddp_srm,
-       .own_momentum = true},
+       .make = make_ddp_srm},
       {.name = "dp-sgd",
        .help = "DP-SGD on all data in one place (central DP)",
        .clipping = Clipping::sample,

@@ -5,7 +5,7 @@
 //   X <- X - eta G
 //
 // One row is DP-SGD on pooled data; a row per agent is what each gets alone.
-#include "porter/algo/algorithm.hpp"
+#include "methods.hpp"
 #include "porter/core/vector_math.hpp"
 
 namespace porter {

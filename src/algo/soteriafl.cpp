@@ -13,8 +13,8 @@
 // | v_i     | messages_       | C(g_i - s_i)
 // | gamma_t | shift_          | step of the shifts
 // clang-format on
-#include "porter/algo/algorithm.hpp"
-#include "porter/algo/message.hpp"
+#include "message.hpp"
+#include "methods.hpp"
 #include "porter/core/vector_math.hpp"
 #include "svrg_gradients.hpp"
 
@@ -35,7 +35,7 @@ class Soteriafl final : public Algorithm {
         pool_(setup.pool),
         seed_(setup.gradients.seed),
         eta_(setup.eta),
-        shift_(setup.shift),
+        shift_(setup.soteriafl.shift),
         gradients_(setup),
         x_(repeat_row(setup.start, 1)),
         broadcast_(x_),

@@ -12,7 +12,7 @@ SvrgGradients::SvrgGradients(const AlgorithmSetup& setup)
       pool_(setup.pool),
       clip_(setup.gradients.clip),
       seed_(setup.gradients.seed),
-      snapshot_(setup.snapshot),
+      snapshot_(setup.soteriafl.snapshot),
       gradients_(setup.problem, setup.gradients, setup.pool),
       w_(1, problem_.model.dim()),
       F_(problem_.agents, w_.dim()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/sweep_mask.hpp"
+#include "sweep_mask.hpp"
 
 #include <algorithm>
 #include <limits>

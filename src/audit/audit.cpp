@@ -90,7 +90,7 @@ BareSubject::BareSubject(const AuditSetting& setting)
       compressor_(make_compressor("identity")) {}
 
 AuditSubject BareSubject::subject() const {
-  return {.problem = {*model_, data_, kAgents}, .network = network_, .compressor = *compressor_};
+  return {.problem = {*model_, data_, kAgents}, .network = &network_, .compressor = *compressor_};
 }
 
 bool AuditRung::caught() const {

@@ -24,7 +24,7 @@ constexpr std::size_t kLargestDim =
 class Eavesdropper {
  public:
   explicit Eavesdropper(const AuditSubject& subject) : gamma_(subject.gamma) {
-    const auto& [graph, W] = subject.network;
+    const auto& [graph, W] = *subject.network;
     const auto attacker = graph.neighbours(kVictim).front();
     const auto& heard = graph.neighbours(attacker);
     const auto columns = W.weights.transposed();
@@ -70,15 +70,15 @@ class CanaryTraining {
   double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
     auto options = options_;
     options.seed = seed;
-    const auto algorithm =
-        make_porter({.problem = {model_, with ? with_ : without_, subject_.problem.agents},
-                     .network = subject_.network,
-                     .compressor = subject_.compressor,
-                     .pool = pool,
-                     .start = std::vector<double>(model_.dim(), 0.0),
-                     .eta = subject_.eta,
-                     .gamma = subject_.gamma,
-                     .gradients = options});
+    const auto algorithm = make_algorithm(
+        "porter-dp", {.problem = {model_, with ? with_ : without_, subject_.problem.agents},
+                      .network = subject_.network,
+                      .compressor = subject_.compressor,
+                      .pool = pool,
+                      .start = std::vector<double>(model_.dim(), 0.0),
+                      .eta = subject_.eta,
+                      .gamma = subject_.gamma,
+                      .gradients = options});
     const Rows& Q = published_trackers(*algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
@@ -118,8 +118,8 @@ std::vector<double> training_scores(const AuditSetting& setting, const CanaryTra
 AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subject,
                            std::size_t runs, ThreadPool& pool, const AuditProgress& progress) {
   check_setting(setting);
-  require(subject.network.graph.nodes() >= 2, ErrorKind::usage,
-          "the end-to-end audit needs two agents, found ", subject.network.graph.nodes());
+  require(subject.problem.agents >= 2, ErrorKind::usage,
+          "the end-to-end audit needs two agents, found ", subject.problem.agents);
   require(subject.algorithm == "porter-dp", ErrorKind::usage,
           "the end-to-end audit reads the messages of porter-dp, found algorithm ",
           subject.algorithm);

@@ -24,7 +24,7 @@ StudyFacts facts_of(const Experiment& experiment) {
   if (facts.kept) out.kept = static_cast<double>(*facts.kept);
   out.rho = facts.rho;
   out.majority_rate = facts.majority_rate;
-  out.alpha = facts.alpha;
+  out.alpha = facts.alpha.value_or(0);
   out.sigma = facts.sigma;
   out.privacy = experiment.privacy().sentence(experiment.releases());
   return out;

@@ -178,7 +178,7 @@ void AgentFolder::write_results(Experiment& experiment, const std::string& name)
   const std::vector<double> values(x.begin(), x.end());
   save_npz(path_ / "model.npz", {{"x_mean", {{x.size()}, values}}, {"X", {{1, x.size()}, values}}});
   write_file(path_ / "privacy.json", privacy_json(experiment));
-  const auto& network = experiment.network();
+  const auto& network = *experiment.network();
   write_file(path_ / "graph.svg", graph_svg(network.graph, network.mixing));
   write_file(path_ / "metrics.csv", public_metrics(experiment));
   write_file(path_ / "summary.json", public_summary(experiment, name));

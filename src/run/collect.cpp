@@ -86,7 +86,8 @@ void collect_agents(Config config, const std::vector<fs::path>& agents, const fs
   const auto last = experiment.evaluate();
   make_folder(out, config);
   write_file(out / "metrics.csv", metrics + metrics_line(last));
-  write_file(out / "graph.svg", graph_svg(experiment.network().graph, experiment.network().mixing));
+  write_file(out / "graph.svg",
+             graph_svg(experiment.network()->graph, experiment.network()->mixing));
   experiment.with_model([&](const auto& model) { save_npz(out / "model.npz", model); });
   write_file(out / "privacy.json", privacy_json(experiment));
   write_file(out / "summary.json",

@@ -12,6 +12,7 @@
 #include "porter/core/text.hpp"
 #include "porter/core/vector_math.hpp"
 #include "porter/run/schedule.hpp"
+#include "small_round.hpp"
 
 namespace porter {
 namespace {
@@ -158,16 +159,11 @@ void Experiment::use_data() {
 }
 
 void Experiment::build_network() {
+  if (!find_algorithm(config_.algorithm.name).gossips()) return;
   auto graph = keyed("network.graph", [&] {
-    const auto& info = find_algorithm(config_.algorithm.name);
-    return info.gossips()
-               ? make_graph(config_.network.graph, config_.network.agents, config_.run.seed)
-               : make_graph("complete", facts_.agents, 0);  // which nobody uses
+    return make_graph(config_.network.graph, config_.network.agents, config_.run.seed);
   });
-  auto mixing = keyed("network.mixing", [&] {
-    const auto& info = find_algorithm(config_.algorithm.name);
-    return make_mixing(info.gossips() ? config_.network.mixing : "metropolis", graph);
-  });
+  auto mixing = keyed("network.mixing", [&] { return make_mixing(config_.network.mixing, graph); });
   facts_.alpha = mixing.alpha;
   if (!mixing.note.empty()) facts_.notes.push_back("network.mixing: " + mixing.note);
   network_ = std::make_unique<const Network>(Network{std::move(graph), std::move(mixing)});
@@ -204,19 +200,14 @@ void Experiment::build_privacy(std::shared_ptr<AccountantCache> cache) {
 void Experiment::build_algorithm(ReleaseJournal* journal) {
   const auto& algorithm = config_.algorithm;
   const auto problem = this->problem();
-  const auto& info = find_algorithm(algorithm.name);
   const AlgorithmSetup setup{
       .problem = problem,
-      .network = *network_,
+      .network = network_.get(),
       .compressor = *compressor_,
       .pool = is_small_round(facts_.agents, facts_.dim, facts_.batch) ? one_thread_ : pool_,
       .start = within_memory(facts_.agents, facts_.dim, [&] { return starting_point(); }),
       .eta = algorithm.step,
       .gamma = algorithm.consensus,
-      .shift = facts_.shift,
-      .momentum = algorithm.momentum,
-      .snapshot = algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
-                                              static_cast<double>(facts_.samples_per_agent)),
       .gossip = algorithm.gossip,
       .rounds = algorithm.rounds,
       .mask = algorithm.mask,
@@ -225,13 +216,18 @@ void Experiment::build_algorithm(ReleaseJournal* journal) {
                     .clip = algorithm.clip,
                     .clip_target = algorithm.clip_target,
                     .noise_stddev = facts_.sigma,
-                    .momentum = info.own_momentum ? 1.0 : algorithm.momentum,
+                    .momentum = algorithm.momentum,
                     .seed = config_.run.seed,
                     .secure = privacy_->secure(),
                     .journal = journal},
-      .exchange = exchange_.get()};
+      .exchange = exchange_.get(),
+      .soteriafl = {
+          .shift = facts_.shift,
+          .snapshot = algorithm.snapshot.value_or(static_cast<double>(facts_.batch) /
+                                                  static_cast<double>(facts_.samples_per_agent))}};
   bounds_ = public_bounds(setup);
-  algorithm_ = within_memory(facts_.agents, facts_.dim, [&] { return info.make(setup); });
+  algorithm_ = within_memory(facts_.agents, facts_.dim,
+                             [&] { return make_algorithm(algorithm.name, setup); });
   evaluator_ = std::make_unique<Evaluator>(problem, data_.test.get(), pool_);
   RngStream rng(config_.run.seed, Draw::output, 0, 0);
   facts_.output_round = 1 + static_cast<std::uint32_t>(rng.below(algorithm.rounds));
@@ -281,7 +277,7 @@ bool Experiment::has_diverged(const MetricsRow& row) const {
   const auto& X = algorithm_->iterates();
   const auto mean = mean_row(X);
   if (!all_finite(mean)) return true;
-  if (!find_algorithm(config_.algorithm.name).gossips()) return false;
+  if (!network_) return false;
   const double limit = bounds_.apart(std::sqrt(squared_norm(mean)));
   for (std::size_t i = 0; i < X.agents(); ++i)
     if (!(std::sqrt(squared_distance(X.row(i), mean)) <= limit)) return true;

@@ -44,9 +44,8 @@ RunFolder::RunFolder(fs::path path, const Experiment& experiment, ExistingRun ex
   for (const char* name : kFiles) fs::remove_all(path_ / name);
   make_folder(path_, experiment.config());
   write_file(path_ / kConfigFile, config);
-  if (find_algorithm(experiment.config().algorithm.name).gossips())
-    write_file(path_ / "graph.svg",
-               graph_svg(experiment.network().graph, experiment.network().mixing));
+  if (const auto* network = experiment.network())
+    write_file(path_ / "graph.svg", graph_svg(network->graph, network->mixing));
   write_file(path_ / "metrics.csv", metrics_header());
   open_metrics();
   ledgers_.open(path_, experiment, started(), 0);

@@ -55,7 +55,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
   const auto& facts = experiment.facts();
   const auto& algorithm = config.algorithm;
   const double rounds_done = std::max(1U, experiment.round());
-  const bool gossips = find_algorithm(algorithm.name).gossips();  // else nobody uses the graph
+  const bool gossips = experiment.network() != nullptr;
   Json json = {
       {"name", name},
       {"porter", kVersion},
@@ -71,7 +71,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"k", or_null(facts.kept)},
       {"rho", or_null(facts.rho)},
       {"omega", or_null(facts.omega)},
-      {"alpha", gossips ? Json(facts.alpha) : Json(nullptr)},
+      {"alpha", or_null(facts.alpha)},
       {"rounds", algorithm.rounds},
       {"rounds_done", experiment.round()},
       {"batch", facts.batch},

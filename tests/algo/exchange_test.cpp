@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "algo/message.hpp"
 #include "compress_cases.hpp"
-#include "porter/algo/message.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/comm/in_process.hpp"
 #include "toy_network.hpp"

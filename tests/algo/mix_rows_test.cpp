@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/mix_rows.hpp"
+#include "algo/mix_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "porter/algo/sweep_mask.hpp"
+#include "algo/sweep_mask.hpp"
 #include "porter/core/vector_math.hpp"
 #include "toy_network.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
 #include "toy_network.hpp"
 #include "tracker_drift.hpp"
@@ -145,6 +146,29 @@ TEST(Algorithms, TrafficIsTheLengthOfThePayloads) {
   const auto soteria = traffic("soteriafl-sgd", "random_k:k=2");
   EXPECT_EQ(soteria.message_bytes, agents * rounds * random_2);
   EXPECT_EQ(soteria.link_bytes, agents * rounds * (random_2 + 4 * features));  // and the answer
+}
+
+TEST(Algorithms, NeedANetworkOnlyIfTheirAgentsHaveNeighbours) {
+  for (const auto& info : algorithm_table()) {
+    SCOPED_TRACE(info.name);
+    const auto toy = ToyNetwork{}.build();
+    const AlgorithmSetup setup{.problem = {*toy->model, toy->data, 6},
+                               .compressor = *toy->compressor,
+                               .pool = toy->pool,
+                               .start = std::vector<double>(toy->model->dim()),
+                               .gradients = toy->gradients};
+    if (!info.gossips()) {
+      info.make(setup)->step(1);
+      continue;
+    }
+    try {
+      info.make(setup);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_NE(std::string(error.what()).find("needs a network"), std::string::npos);
+    }
+  }
 }
 
 TEST(Algorithms, UnknownNamesAreRefusedWithTheList) {

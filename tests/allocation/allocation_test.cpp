@@ -8,7 +8,7 @@
 #include <new>
 #include <numeric>
 
-#include "porter/algo/message.hpp"
+#include "algo/message.hpp"
 #include "porter/model/model.hpp"
 #include "toy_data.hpp"
 

@@ -167,7 +167,7 @@ TEST(EndToEnd, HearsLessWhereMessagesAreCompressedAndNeighboursHidden) {
   const FeatureModel model(4);
   const Dataset data;
   const auto rung = audit_end_to_end(
-      setting, {.problem = {model, data, 5}, .network = ring, .compressor = *compressor}, 4000,
+      setting, {.problem = {model, data, 5}, .network = &ring, .compressor = *compressor}, 4000,
       pool, kQuiet);
   EXPECT_FALSE(rung.caught());
   EXPECT_GT(rung.checks[0].measured, 0.1);

@@ -516,6 +516,16 @@ TEST_F(ExperimentTest, ImpossibleCombinationsNameTheKey) {
   }
 }
 
+TEST_F(ExperimentTest, AMethodWithoutAGraphHasNone) {
+  const Experiment alone(config({"algorithm.name=dp-sgd-alone", "algorithm.compressor=identity",
+                                 "network.graph=file:nowhere", "privacy.sigma=0.1"}));
+  EXPECT_EQ(alone.network(), nullptr);
+  EXPECT_FALSE(alone.facts().alpha);
+  const Experiment gossip(config({"privacy.sigma=0.1"}));
+  ASSERT_NE(gossip.network(), nullptr);
+  EXPECT_EQ(gossip.facts().alpha, gossip.network()->mixing.alpha);
+}
+
 TEST_F(ExperimentTest, SummaryHoldsTheContract) {
   Experiment experiment(config());
   RunFolder folder(dir_ / "run", experiment, ExistingRun::refuse);

@@ -49,23 +49,22 @@ struct ToyNetwork {
       std::vector<double> start(toy.features);
       RngStream(3, Draw::start, 0, 0).fill_normal(start);
       const auto omega = compressor->omega(toy.features);
-      algorithm = find_algorithm(toy.algorithm)
-                      .make({.problem = {*model, data, toy.agents},
-                             .network = network,
-                             .compressor = *compressor,
-                             .pool = pool,
-                             .start = start,
-                             .eta = toy.eta,
-                             .gamma = toy.gamma,
-                             .shift = omega ? 1 / (1 + *omega) : 1,
-                             .momentum = toy.momentum,
-                             .snapshot = 0.2,
-                             .gossip = toy.gossip,
-                             .rounds = toy.rounds,
-                             .mask = toy.mask,
-                             .precision = toy.precision,
-                             .gradients = gradients,
-                             .exchange = exchange});
+      const auto& info = find_algorithm(toy.algorithm);
+      algorithm =
+          info.make({.problem = {*model, data, toy.agents},
+                     .network = info.gossips() ? &network : nullptr,
+                     .compressor = *compressor,
+                     .pool = pool,
+                     .start = start,
+                     .eta = toy.eta,
+                     .gamma = toy.gamma,
+                     .gossip = toy.gossip,
+                     .rounds = toy.rounds,
+                     .mask = toy.mask,
+                     .precision = toy.precision,
+                     .gradients = gradients,
+                     .exchange = exchange,
+                     .soteriafl = {.shift = omega ? 1 / (1 + *omega) : 1, .snapshot = 0.2}});
     }
 
     static Network make_network(const ToyNetwork& toy) {

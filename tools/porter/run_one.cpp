@@ -63,9 +63,9 @@ void print_facts(const Experiment& experiment) {
   fmt::print("{} with d = {}; {}", config.model.name, facts.dim, config.algorithm.compressor);
   if (facts.kept) fmt::print(" (k = {})", *facts.kept);
   if (facts.rho) fmt::print(", rho = {:.4g}", *facts.rho);
-  if (find_algorithm(config.algorithm.name).gossips())
+  if (facts.alpha)
     fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
-               facts.alpha);
+               *facts.alpha);
   fmt::print("\nprivacy: {}\n", experiment.privacy().sentence(config.algorithm.rounds));
   for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
   if (!facts.data_warning.empty()) fmt::print("warning: {}\n", facts.data_warning);

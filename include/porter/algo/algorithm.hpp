@@ -70,24 +70,15 @@ struct Choices<Precision> {
                                                 {"float", Precision::narrow}};
 };
 
-/// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
-/// threads takes longer than doing it.
-inline bool is_small_round(std::size_t agents, std::size_t dim, std::size_t batch) {
-  return agents * dim * batch < 20'000;
-}
-
 /// What an algorithm is built from. The references outlive it.
 struct AlgorithmSetup {
   Problem problem;
-  const Network& network;
+  const Network* network = nullptr;  ///< of a method whose agents talk to neighbours
   const Compressor& compressor;
   ThreadPool& pool;
   std::vector<double> start;  ///< x0, the same at all agents
   double eta = 0.01;          ///< step size
   double gamma = 1;           ///< consensus step size
-  double shift = 1;           ///< soteriafl's gamma_s
-  double momentum = 1;        ///< beta of ddp-srm; elsewhere gradients.momentum
-  double snapshot = 1;        ///< soteriafl-svrg: how probable a new snapshot is in a round
   std::uint32_t gossip = 1;   ///< gossip steps per gradient
   std::uint32_t rounds = 0;   ///< of the run; 0: not known
   Mask mask = Mask::own;
@@ -97,20 +88,16 @@ struct AlgorithmSetup {
   /// the others come through it; matrices still have a row for every agent.
   Exchange* exchange = nullptr;
 
+  struct Soteriafl {
+    double shift = 1;     ///< gamma_s; 0: no shifts
+    double snapshot = 1;  ///< soteriafl-svrg: how probable a new snapshot is in a round
+  } soteriafl = {};
+
   /// The agents to compute, ascending.
   std::vector<std::uint32_t> hosted() const;
+  /// Error{usage} where there is no network.
+  const Network& neighbours() const;
 };
-
-std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_ddp_srm(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_dsgt(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
-std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup);
 
 /// What a config may ask of an algorithm; rows of the table that the config, --help and the docs
 /// walk.
@@ -138,7 +125,6 @@ struct AlgorithmInfo {
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
   bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
   bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)
-  bool own_momentum = false;   ///< momentum is part of its step, not of the gradients
   bool gossips_once = false;   ///< one gossip step per gradient
   bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
   bool may_be_narrow = false;  ///< its state may be float
@@ -151,5 +137,9 @@ struct AlgorithmInfo {
 const std::vector<AlgorithmInfo>& algorithm_table();
 /// Error{usage} listing the known names.
 const AlgorithmInfo& find_algorithm(std::string_view name);
+inline std::unique_ptr<Algorithm> make_algorithm(std::string_view name,
+                                                 const AlgorithmSetup& setup) {
+  return find_algorithm(name).make(setup);
+}
 
 }  // namespace porter

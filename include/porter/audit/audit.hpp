@@ -58,7 +58,7 @@ EpsilonInterval certified_epsilon(const AuditSetting& setting);
 /// The training in which rungs 1, 2 and 4 look for leaks. Views: the owner outlives them.
 struct AuditSubject {
   Problem problem;
-  const Network& network;
+  const Network* network;  ///< null where the algorithm has no graph
   const Compressor& compressor;
   std::string algorithm = "porter-dp";
   double eta = 0.01, gamma = 0.02;

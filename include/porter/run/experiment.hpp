@@ -26,7 +26,7 @@ struct RunFacts {
   std::size_t agents = 0, samples_per_agent = 0, dim = 0, batch = 0;
   std::optional<std::size_t> kept;      ///< k of a sparsifier
   std::optional<double> rho, omega;     ///< of the compressor
-  double alpha = 0;                     ///< mixing rate
+  std::optional<double> alpha;          ///< mixing rate, where there is a graph
   double shift = 0;                     ///< soteriafl
   double sigma = 0;                     ///< standard deviation of the noise on each coordinate
   std::optional<double> majority_rate;  ///< of the test set, else of the training set
@@ -55,7 +55,8 @@ class Experiment {
 
   const Config& config() const { return config_; }
   const RunFacts& facts() const { return facts_; }
-  const Network& network() const { return *network_; }
+  /// Null where the method has no graph.
+  const Network* network() const { return network_.get(); }
   const Algorithm& algorithm() const { return *algorithm_; }
   const RunPrivacy& privacy() const { return *privacy_; }
   /// Views of what is trained, and of what travels.

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "message.hpp"
 #include "porter/algo/algorithm.hpp"
-#include "porter/algo/message.hpp"
-#include "porter/algo/sweep_mask.hpp"
 #include "porter/comm/exchange.hpp"
 #include "porter/core/lender.hpp"
+#include "sweep_mask.hpp"
 
 namespace porter {
 
