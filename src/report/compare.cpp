@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -48,7 +47,10 @@ const std::vector<Figure>& figures() {
       {{"bits_per_agent", "bits/agent", lower}, last("bits_per_agent"), format_si},
       {{"sigma", "sigma"}, fact("sigma")},
       {{"epsilon", "epsilon ≤"},
-       [](const Trace& trace) { return trace.epsilon ? Value(trace.epsilon->second) : Value(); }},
+       [](const Trace& trace) {
+         const auto& bounds = trace.privacy.epsilon;
+         return bounds ? Value(bounds->upper) : Value();
+       }},
       {{"seconds_per_round", "per round", lower}, fact("seconds_per_round"), format_seconds},
   };
   return all;
@@ -121,18 +123,6 @@ void add_utility_note(std::span<const Trace> traces, std::vector<std::string>& n
       by_utility, by_loss));
 }
 
-// Conservative: a guarantee has a finite epsilon, noise, and words that do not take it back.
-bool reads_as_guarantee(const Trace& trace) {
-  std::string words;
-  for (const char c : trace.privacy)
-    words += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const char* doubt :
-       {"not private", "no privacy", "not guarantee", "no guarantee", "simulat"})
-    if (words.find(doubt) != std::string::npos) return false;
-  return !words.empty() && trace.epsilon && std::isfinite(trace.epsilon->second) &&
-         trace.number("sigma").value_or(0) > 0;
-}
-
 }  // namespace
 
 Table compare_runs(std::span<const Trace> traces) {
@@ -167,22 +157,23 @@ std::vector<std::string> compare_notes(std::span<const Trace> traces) {
   return notes;
 }
 
-std::string PrivacyStatement::run_list() const { return listing(runs); }
+std::string PrivacyGroup::run_list() const { return listing(runs); }
 
-std::vector<PrivacyStatement> privacy_statements(std::span<const Trace> traces) {
-  std::vector<PrivacyStatement> statements;
+std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces) {
+  std::vector<PrivacyGroup> groups;
   for (const auto& trace : traces) {
-    const bool guaranteed = reads_as_guarantee(trace);
-    const auto text =
-        trace.privacy.empty() ? "No statement about privacy: treat as not private." : trace.privacy;
-    auto found = std::find_if(statements.begin(), statements.end(), [&](const auto& known) {
+    const bool guaranteed = trace.privacy.guaranteed;
+    const auto text = trace.privacy.sentence.empty()
+                          ? "No statement about privacy: treat as not private."
+                          : trace.privacy.sentence;
+    auto found = std::ranges::find_if(groups, [&](const auto& known) {
       return known.text == text && known.guaranteed == guaranteed;
     });
-    if (found == statements.end())
-      found = statements.insert(found, {.text = text, .runs = {}, .guaranteed = guaranteed});
+    if (found == groups.end())
+      found = groups.insert(found, {.text = text, .runs = {}, .guaranteed = guaranteed});
     found->runs.push_back(trace.name);
   }
-  return statements;
+  return groups;
 }
 
 }  // namespace porter

@@ -73,13 +73,13 @@ std::string summary_section(std::span<const Trace> traces) {
 
 std::string privacy_section(std::span<const Trace> traces) {
   std::string body;
-  for (const auto& statement : privacy_statements(traces))
+  for (const auto& group : privacy_groups(traces))
     body += fmt::format(
         "<div class=\"privacy {}\"><strong>{}</strong><span "
         "class=\"runs\">{}</span><p>{}</p></div>\n",
-        statement.guaranteed ? "guaranteed" : "doubtful",
-        statement.guaranteed ? "Guarantee" : "No guarantee", escape_html(statement.run_list()),
-        escape_html(statement.text));
+        group.guaranteed ? "guaranteed" : "doubtful",
+        group.guaranteed ? "Guarantee" : "No guarantee", escape_html(group.run_list()),
+        escape_html(group.text));
   return page_section("privacy", "Privacy", body);
 }
 
@@ -130,9 +130,9 @@ std::string facts_list(const Trace& trace) {
                : value && !whole          ? format_si(*value)
                                           : found->second);
   }
-  add("epsilon, bounds", trace.epsilon ? format_number(trace.epsilon->first) + " to " +
-                                             format_number(trace.epsilon->second)
-                                       : kAbsent);
+  const auto& bounds = trace.privacy.epsilon;
+  add("epsilon, bounds",
+      bounds ? format_number(bounds->lower) + " to " + format_number(bounds->upper) : kAbsent);
   return out + "</dl>\n";
 }
 

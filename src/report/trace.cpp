@@ -94,6 +94,18 @@ void read_row(LineReader& lines, Metrics& metrics) {
   lines.check(*round > before, "column 'round': expected more than ", before, ", found ", *round);
 }
 
+// JSON has no infinity: writers put null for it.
+std::optional<EpsilonInterval> epsilon_of(const json& summary, const fs::path& path) {
+  const auto bounds = summary.find("epsilon");
+  if (bounds == summary.end() || !bounds->is_array()) return std::nullopt;
+  require(bounds->size() == 2, ErrorKind::io, path.string(),
+          ": key 'epsilon': expected [lower, upper] or null");
+  const auto bound = [](const json& value) {
+    return value.is_number() ? value.get<double>() : std::numeric_limits<double>::infinity();
+  };
+  return EpsilonInterval{.lower = bound((*bounds)[0]), .upper = bound((*bounds)[1]), .method = {}};
+}
+
 void read_summary(const fs::path& path, Trace& trace) {
   json summary;
   try {
@@ -108,23 +120,20 @@ void read_summary(const fs::path& path, Trace& trace) {
     else if (value.is_number() || value.is_boolean())
       trace.facts[key] = value.dump();
   }
-  const auto epsilon = summary.find("epsilon");
-  if (epsilon != summary.end() && epsilon->is_array()) {
-    require(epsilon->size() == 2, ErrorKind::io, path.string(),
-            ": key 'epsilon': expected [lower, upper] or null");
-    // JSON has no infinity: writers put null for it.
-    const auto bound = [](const json& value) {
-      return value.is_number() ? value.get<double>() : std::numeric_limits<double>::infinity();
-    };
-    trace.epsilon = {bound((*epsilon)[0]), bound((*epsilon)[1])};
-  }
   const auto text = [&](const char* key, std::string& out) {
     const auto found = trace.facts.find(key);
     if (found != trace.facts.end() && !found->second.empty()) out = found->second;
   };
   text("name", trace.name);
   text("status", trace.status);
-  text("privacy", trace.privacy);
+  const auto statement = summary.find("privacy");
+  if (statement != summary.end() && statement->is_object()) {
+    trace.privacy = parse_statement(statement->dump(), path.string() + ": privacy");
+  } else {
+    // Folders of release 0.1 have a sentence and an interval, which promise nothing.
+    text("privacy", trace.privacy.sentence);
+    trace.privacy.epsilon = epsilon_of(summary, path);
+  }
 }
 
 std::string read_if_there(const fs::path& path) {

@@ -178,6 +178,29 @@ EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
   return porter::epsilon(event(releases), accounted_delta_);
 }
 
+PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
+  PrivacyStatement out;
+  out.sentence = sentence(releases);
+  if (sigma_ > 0) out.noise = secure_ ? NoiseSource::secret : NoiseSource::simulated;
+  out.sigma = sigma_;
+  out.clip = to_string(config_.algorithm.clip);
+  out.clip_target = config_.algorithm.clip_target;
+  out.batch = sampler_.batch();
+  out.records = sampler_.records();
+  out.releases = releases;
+  if (const auto& privacy = config_.privacy) {
+    out.delta = privacy->delta;
+    out.sampler = sampler_.kind();
+    out.relation = relation();
+    out.calibration = choice_text(privacy->calibration);
+    out.target_epsilon = privacy->epsilon;
+  }
+  out.epsilon = interval(releases);
+  out.guaranteed = secure_ && out.epsilon && std::isfinite(out.epsilon->upper);
+  out.not_covered = not_covered();
+  return out;
+}
+
 std::string RunPrivacy::sentence(std::uint64_t releases) const {
   if (!config_.privacy) return "no noise is added: not private";
   const auto& privacy = *config_.privacy;
@@ -199,7 +222,6 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
 // The rate is b / m and sums are divided by b, so m is public and neighbours have the same: what
 // add/remove is accounted for is a record that contributes nothing in the place of another.
 std::string RunPrivacy::relation() const {
-  if (!config_.privacy) return "none";
   const auto adjacency = config_.privacy->adjacency;
   return std::string(adjacency == Adjacency::add_remove ? "zero-out" : choice_text(adjacency));
 }

@@ -28,12 +28,6 @@ Json row_json(const std::optional<MetricsRow>& row) {
   return json;
 }
 
-// [lower, upper] of what the releases so far have cost; as if secret where the noise is simulated.
-Json interval_json(const Experiment& experiment) {
-  const auto bounds = experiment.privacy().interval(experiment.releases());
-  return bounds ? Json({bounds->lower, bounds->upper}) : Json(nullptr);
-}
-
 const char* status_name(TrainStatus status) {
   switch (status) {
     case TrainStatus::finished:
@@ -47,6 +41,19 @@ const char* status_name(TrainStatus status) {
   }
 }
 
+PrivacyStatement privacy_statement(const Experiment& experiment) {
+  auto statement = experiment.privacy().statement(experiment.releases());
+  statement.rounds = experiment.round();
+  statement.warnings = experiment.facts().notes;
+  if (experiment.has_raw_metrics())
+    statement.not_covered.insert(
+        statement.not_covered.begin(),
+        concat("metrics.csv",
+               experiment.privacy().secure() ? " and summary.json" : ", summary.json and x_best",
+               ", which are computed from raw data"));
+  return statement;
+}
+
 }  // namespace
 
 std::string summary_json(const Experiment& experiment, const std::string& name, TrainStatus status,
@@ -56,6 +63,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
   const auto& algorithm = config.algorithm;
   const double rounds_done = std::max(1U, experiment.round());
   const bool gossips = experiment.network() != nullptr;
+  const auto privacy = Json::parse(privacy_json(experiment));
   Json json = {
       {"name", name},
       {"porter", kVersion},
@@ -87,8 +95,8 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
       {"graph", gossips ? config.network.graph : "none"},
       {"mixing", gossips ? Json(config.network.mixing) : Json(nullptr)},
       {"sigma", facts.sigma},
-      {"epsilon", interval_json(experiment)},
-      {"privacy", experiment.privacy().sentence(experiment.releases())},
+      {"epsilon", privacy.at("epsilon")},
+      {"privacy", privacy},
       {"raw_metrics", experiment.has_raw_metrics()},
       {"notes", facts.notes},
       {"majority_rate", or_null(facts.majority_rate)},
@@ -110,47 +118,7 @@ std::string summary_json(const Experiment& experiment, const std::string& name, 
 }
 
 std::string privacy_json(const Experiment& experiment) {
-  const auto& facts = experiment.facts();
-  const auto& config = experiment.config();
-  const auto& privacy = experiment.privacy();
-  const auto releases = experiment.releases();
-  const bool secret = privacy.secure().has_value();
-  const auto bounds = privacy.interval(releases);
-  Json json = {{"statement", privacy.sentence(releases)},
-               {"guarantee", nullptr},
-               {"noise", facts.sigma == 0 ? "none"
-                         : secret         ? "secure"
-                                          : "simulated"},
-               {"level", "record"},
-               {"against", "everybody else together, for everything that leaves the agent"},
-               {"sigma", facts.sigma},
-               {"clip", to_string(config.algorithm.clip)},
-               {"clip_target", choice_text(config.algorithm.clip_target)},
-               {"batch", facts.batch},
-               {"m", facts.samples_per_agent},
-               {"rounds", experiment.round()},
-               {"releases", releases}};
-  if (config.privacy) {
-    json["delta"] = config.privacy->delta;
-    json["sampler"] = choice_text(facts.batch == facts.samples_per_agent ? Sampler::full
-                                                                         : config.privacy->sampler);
-    json["relation"] = privacy.relation();
-    json["calibration"] = choice_text(config.privacy->calibration);
-    json["target_epsilon"] = config.privacy->epsilon;
-  }
-  json["epsilon"] = interval_json(experiment);
-  json["accountant"] = bounds ? Json(bounds->method) : Json(nullptr);
-  if (secret && bounds)
-    json["guarantee"] = {{"epsilon", bounds->upper}, {"delta", config.privacy->delta}};
-  auto not_covered = privacy.not_covered();
-  if (experiment.has_raw_metrics())
-    not_covered.insert(
-        not_covered.begin(),
-        concat("metrics.csv", secret ? " and summary.json" : ", summary.json and x_best",
-               ", which are computed from raw data"));
-  json["not_covered"] = not_covered;
-  json["warnings"] = facts.notes;
-  return json_text(json, 2) + "\n";
+  return statement_json(privacy_statement(experiment));
 }
 
 std::string RunFolder::recorded_status(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_test.hpp"
+#include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 
 namespace porter {
@@ -194,9 +195,9 @@ TEST(PrivacyCommand, RefusesSamplersWithoutAmplificationAndSaysTheirValue) {
   EXPECT_NE(repeated.output.find("Without amplification: epsilon = "), std::string::npos);
 }
 
-class PrivacyStatement : public CommandTest {};
+class Statement : public CommandTest {};
 
-TEST_F(PrivacyStatement, HasTheEpsilonOfItsLedger) {
+TEST_F(Statement, LogSummaryPageAndLedgerTellOneEpsilon) {
   write_file(dir_ / "c.toml",
              "[data]\nname = \"synthetic\"\n[network]\nagents = 3\ngraph = \"ring\"\n"
              "[algorithm]\nrounds = 20\nbatch = 8\n"
@@ -207,12 +208,26 @@ TEST_F(PrivacyStatement, HasTheEpsilonOfItsLedger) {
   const auto statement = nlohmann::json::parse(read_file(dir_ / "out" / "privacy.json"));
   const auto ledger =
       nlohmann::json::parse(porter("privacy ledger out/ledger/agent-0.ledger --json").output);
-  EXPECT_EQ(statement.at("guarantee").at("epsilon"), ledger.at("spent_epsilon"));
+  const auto epsilon = statement.at("guarantee").at("epsilon").get<double>();
+  EXPECT_EQ(statement.at("epsilon").at(1), epsilon);
+  EXPECT_EQ(ledger.at("spent_epsilon"), epsilon);
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "out" / "summary.json"));
+  EXPECT_EQ(summary.at("privacy"), statement);
+  EXPECT_EQ(summary.at("epsilon"), statement.at("epsilon"));
+  const auto sentence = statement.at("statement").get<std::string>();
+  EXPECT_NE(sentence.find(concat(", ", epsilon, "]")), std::string::npos) << sentence;
+  EXPECT_NE(run.output.find("privacy: " + sentence + "\n"), std::string::npos) << run.output;
+  EXPECT_EQ(nlohmann::json::parse(porter("compare out --json").output).at("privacy").at(0),
+            (nlohmann::json{{"statement", sentence}, {"guaranteed", true}, {"runs", {"out"}}}));
+  ASSERT_EQ(porter("report out --out page.html").exit_code, 0);
+  const auto page = read_file(dir_ / "page.html");
+  EXPECT_NE(page.find("<strong>Guarantee</strong><span class=\"runs\">out</span><p>" + sentence),
+            std::string::npos);
   EXPECT_LE(ledger.at("spent_epsilon"), 8);
   EXPECT_TRUE(statement.at("warnings").is_array());
 }
 
-TEST_F(PrivacyStatement, SaysThatThereIsNoNoiseAndWhatTheTerminalWarnsOf) {
+TEST_F(Statement, SaysThatThereIsNoNoiseAndWhatTheTerminalWarnsOf) {
   write_file(dir_ / "c.toml",
              "[data]\nname = \"synthetic\"\n[network]\nagents = 3\ngraph = \"ring\"\n"
              "[algorithm]\nname = \"beer\"\nrounds = 5\n");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary of a run, as a report reads it: refused by name, or facts without control characters.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -15,6 +16,10 @@ std::vector<std::string> fuzz_seeds() {
   return {
       R"({"name": "a", "status": "finished", "epsilon": [0.5, 1.25], "rounds": 20, "ok": true})",
       R"({"privacy": "simulated noise: not private", "epsilon": null, "data": {"rows": [1, 2]}})",
+      R"({"privacy": {"statement": "s", "guarantee": {"epsilon": 1.5, "delta": 0.1},)"
+      R"("noise": "secure", "level": "record", "sigma": 2.0, "clip": "smooth:1",)"
+      R"("clip_target": "sample", "batch": 1, "m": 9, "rounds": 3, "releases": 3, "delta": 0.1,)"
+      R"("sampler": "fixed", "epsilon": [0.5, 1.5], "not_covered": [], "warnings": ["w"]}})",
       R"({"epsilon": [null, 1e308], "a": "\u0007\ud83d\ude00", "b": -0.0})"};
 }
 
@@ -28,8 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ofstream(folder / "summary.json", std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   try {
-    for (const auto& [key, text] : porter::load_trace(folder.path()).facts)
+    const auto trace = porter::load_trace(folder.path());
+    for (const auto& [key, text] : trace.facts)
       if (std::ranges::any_of(text, [](char c) { return c >= 0 && c < ' '; })) std::abort();
+    const auto& privacy = trace.privacy;
+    if (privacy.guaranteed && !(privacy.noise == porter::NoiseSource::secret && privacy.delta &&
+                                std::isfinite(privacy.epsilon.value().upper)))
+      std::abort();
   } catch (const porter::Error&) {
   }
   try {

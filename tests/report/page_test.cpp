@@ -42,7 +42,7 @@ TEST(Page, LoadsNothingFromElsewhere) {
 TEST(Page, EscapesEverythingFromTheRunFolder) {
   const std::string evil = "</script><script>alert('x')</script>&\"";
   auto trace = sample_trace("a", "round,loss,utility\n1,1,1\n2,2,2\n");
-  trace.name = trace.status = trace.privacy = trace.config = trace.graph_svg = evil;
+  trace.name = trace.status = trace.privacy.sentence = trace.config = trace.graph_svg = evil;
   trace.folder = evil;
   for (auto& [key, text] : trace.facts) text = evil;
   const auto page = html_report(evil, evil, std::vector{trace});
@@ -55,7 +55,7 @@ TEST(Page, EscapesEverythingFromTheRunFolder) {
 TEST(Page, ManagesMissingFiguresAndRunsWithoutRows) {
   auto bare = sample_trace("bare", "round,loss,test_accuracy,bits_per_agent\n0,1,,0\n5,0.5,,10\n");
   bare.facts.clear();
-  bare.privacy = bare.config = "";
+  bare.privacy.sentence = bare.config = "";
   const auto page = page_of({bare, sample_trace("early", "round,loss\n")});
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_EQ(count(page, "<figure class=\"plot\""), 2U);  // loss by round, loss by communication

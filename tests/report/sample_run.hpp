@@ -22,7 +22,7 @@ inline Trace sample_trace(const std::string& name, const std::string& metrics = 
   trace.folder = "runs/" + name;
   trace.name = name;
   trace.status = "finished";
-  trace.privacy = "Not private: no noise was added.";
+  trace.privacy.sentence = "Not private: no noise was added.";
   trace.facts = {{"algorithm", "porter-dp"},
                  {"agents", "10"},
                  {"majority_rate", "0.76"},

@@ -115,24 +115,21 @@ TEST(CompareNotes, WarnOfTheMajorityClassAndOfUtilityAgainstLoss) {
   EXPECT_TRUE(contains(notes[1], "favours flat, the loss favours good")) << notes[1];
 }
 
-TEST(PrivacyStatements, CallNothingGuaranteedThatIsInDoubt) {
-  auto sure = sample_trace("sure");
-  sure.privacy = "(1, 1e-5) local differential privacy per sample.";
-  sure.epsilon = {0.9, 1.0};
-  auto simulated = sure, noiseless = sure, unbounded = sure, silent = sure, retracted = sure;
-  simulated.privacy += " Simulated noise.";
-  noiseless.facts["sigma"] = "0";
-  unbounded.epsilon = {0.9, INFINITY};
-  silent.privacy = "";
-  retracted.privacy = "Clipped per batch: NOT PRIVATE.";
-  EXPECT_TRUE(privacy_statements(std::vector{sure})[0].guaranteed);
-  for (const auto& trace : {simulated, noiseless, unbounded, silent, retracted}) {
-    const auto statement = privacy_statements(std::vector{trace})[0];
-    EXPECT_FALSE(statement.guaranteed) << statement.text;
-    EXPECT_FALSE(statement.text.empty());
+TEST(PrivacyGroups, FollowTheVerdictAndNotTheWords) {
+  auto sure = sample_trace("sure"), renamed = sample_trace("renamed");
+  auto doubtful = sample_trace("doubtful"), silent = sample_trace("silent");
+  sure.privacy.guaranteed = renamed.privacy.guaranteed = true;
+  sure.privacy.sentence = "secret noise: certified";
+  renamed.privacy.sentence = "No simulation: never called not private";
+  doubtful.privacy.sentence = sure.privacy.sentence;
+  silent.privacy.sentence = "";
+  const auto groups = privacy_groups(std::vector{sure, doubtful, sure, renamed, silent});
+  ASSERT_EQ(groups.size(), 4U);
+  const bool expected[] = {true, false, true, false};
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    EXPECT_EQ(groups[i].guaranteed, expected[i]) << groups[i].text;
+    EXPECT_FALSE(groups[i].text.empty());
   }
-  const auto groups = privacy_statements(std::vector{sure, simulated, sure});
-  ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].runs.size(), 2U);
 }
 

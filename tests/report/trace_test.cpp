@@ -70,8 +70,9 @@ TEST(Trace, ReadsARunFolder) {
   const auto trace = load_trace(dir / "a" / "");
   EXPECT_EQ(trace.name, "first");
   EXPECT_EQ(trace.status, "finished");
-  EXPECT_EQ(trace.privacy, "simulated [31m");  // no control characters
-  EXPECT_EQ(trace.epsilon, (std::pair{0.9, 1.0}));
+  EXPECT_EQ(trace.privacy.sentence, "simulated [31m");  // no control characters
+  EXPECT_EQ(trace.privacy.epsilon->lower, 0.9);
+  EXPECT_EQ(trace.privacy.epsilon->upper, 1.0);
   EXPECT_EQ(trace.number("agents"), 10);
   EXPECT_EQ(trace.number("rho"), 0.048);
   EXPECT_EQ(trace.number("algorithm"), std::nullopt);
@@ -88,15 +89,39 @@ TEST(Trace, NeedsOnlyTheMetrics) {
   const auto trace = load_trace(dir / "killed");
   EXPECT_EQ(trace.name, "killed");
   EXPECT_EQ(trace.status, "unfinished");
-  EXPECT_EQ(trace.epsilon, std::nullopt);
+  EXPECT_FALSE(trace.privacy.epsilon);
+  EXPECT_FALSE(trace.privacy.guaranteed);
 }
 
 TEST(Trace, RefusesADamagedSummary) {
   const TempDir dir;
-  for (const char* summary : {"", "{", "[]", R"({"epsilon": [1]})"}) {
+  for (const char* summary : {"", "{", "[]", R"({"epsilon": [1]})",
+                              R"({"privacy": {"statement": "certified", "noise": "secure"}})"}) {
     write_run(dir / "a", summary);
     EXPECT_TRUE(contains(error_of([&] { load_trace(dir / "a"); }), "summary.json")) << summary;
   }
+}
+
+TEST(Trace, TakesTheVerdictFromTheStatementAndNeverFromASentence) {
+  const TempDir dir;
+  PrivacyStatement statement;
+  statement.sentence = "translated: nothing here is simulated";
+  statement.guaranteed = true;
+  statement.noise = NoiseSource::secret;
+  statement.sigma = 2;
+  statement.delta = 1e-5;
+  statement.epsilon = {{.lower = 0.9, .upper = 1.0, .method = "m"}};
+  write_run(dir / "new", R"({"epsilon": [7, 8], "privacy": )" + statement_json(statement) + "}");
+  const auto trace = load_trace(dir / "new");
+  EXPECT_TRUE(trace.privacy.guaranteed);
+  EXPECT_EQ(trace.privacy.epsilon->upper, 1.0);
+  EXPECT_EQ(trace.privacy.sentence, statement.sentence);
+  // What release 0.1 wrote.
+  write_run(dir / "old",
+            R"({"sigma": 2, "epsilon": [0.9, 1.0], "privacy": "secret noise: certified"})");
+  const auto old = load_trace(dir / "old");
+  EXPECT_FALSE(old.privacy.guaranteed);
+  EXPECT_EQ(old.privacy.epsilon->upper, 1.0);
 }
 
 TEST(Traces, FolderOfRunsStandsForItsRuns) {

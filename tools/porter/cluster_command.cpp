@@ -12,6 +12,7 @@
 #include "porter/comm/keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
+#include "porter/privacy/statement.hpp"
 #include "porter/run/agent.hpp"
 #include "run/difference.hpp"
 #include "run_one.hpp"
@@ -84,7 +85,7 @@ void signal_all(const std::vector<LocalAgent>& agents, int signal) {
 }
 
 bool has_results(const LocalAgent& agent) {
-  return fs::exists(agent.folder / "model.npz") && fs::exists(agent.folder / "privacy.json");
+  return fs::exists(agent.folder / "model.npz") && load_statement(agent.folder / "privacy.json");
 }
 
 // An agent that was killed is started again; one that failed takes the others with it. Once all

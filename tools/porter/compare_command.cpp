@@ -25,8 +25,9 @@ void print_json(const std::vector<Trace>& traces) {
   out["runs"] = nlohmann::ordered_json::parse(compare_runs(traces).to_json());
   out["notes"] = compare_notes(traces);
   out["privacy"] = nlohmann::ordered_json::array();
-  for (const auto& statement : privacy_statements(traces))
-    out["privacy"].push_back({{"statement", statement.text}, {"runs", statement.runs}});
+  for (const auto& group : privacy_groups(traces))
+    out["privacy"].push_back(
+        {{"statement", group.text}, {"guaranteed", group.guaranteed}, {"runs", group.runs}});
   std::cout << json_text(out, 2) << '\n';
 }
 
@@ -41,8 +42,8 @@ void print_comparison(const std::vector<Trace>& traces, bool markdown) {
       << "Figures of the last evaluation, at the average of the agents unless said otherwise; "
       << (markdown ? "bold" : "*") << ": best of the runs that did not diverge.\n";
   for (const auto& note : compare_notes(traces)) std::cout << bullet << note << '\n';
-  for (const auto& statement : privacy_statements(traces))
-    std::cout << bullet << "Privacy of " << statement.run_list() << ": " << statement.text << '\n';
+  for (const auto& group : privacy_groups(traces))
+    std::cout << bullet << "Privacy of " << group.run_list() << ": " << group.text << '\n';
 }
 
 namespace {

@@ -82,6 +82,8 @@ void print_outcome(const Experiment& experiment, TrainStatus status,
          "rounds can have taken it; the metrics so far are in ",
          folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
   if (last) print_result(experiment, *last);
+  if (experiment.releases() != rounds)  // else it stands above
+    fmt::print("privacy: {}\n", experiment.privacy().sentence(experiment.releases()));
   if (status == TrainStatus::interrupted)
     fmt::print(
         "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "

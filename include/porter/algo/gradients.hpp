@@ -20,16 +20,6 @@
 
 namespace porter {
 
-enum class ClipTarget {
-  sample,  ///< clip each sample's gradient, then average: what a privacy guarantee needs
-  batch,   ///< average, then clip: what porter-gc does; not private
-};
-template <>
-struct Choices<ClipTarget> {
-  static constexpr Choice<ClipTarget> table[] = {{"sample", ClipTarget::sample},
-                                                 {"batch", ClipTarget::batch}};
-};
-
 /// A matrix of an algorithm's state under the name it has in a checkpoint.
 struct NamedRows {
   std::string name;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "porter/core/choice.hpp"
+
 namespace porter {
 
 /// A clipping operator (Definition 2 of the paper and the remark after it):
@@ -30,5 +32,15 @@ struct Clip {
 /// From "smooth:1.0", "linear:0.5" or "none"; Error{usage} otherwise.
 Clip parse_clip(std::string_view spec);
 std::string to_string(const Clip& clip);
+
+enum class ClipTarget {
+  sample,  ///< clip each sample's gradient, then average: what a privacy guarantee needs
+  batch,   ///< average, then clip: what porter-gc does; not private
+};
+template <>
+struct Choices<ClipTarget> {
+  static constexpr Choice<ClipTarget> table[] = {{"sample", ClipTarget::sample},
+                                                 {"batch", ClipTarget::batch}};
+};
 
 }  // namespace porter

@@ -46,16 +46,16 @@ Table compare_runs(std::span<const Trace> traces);
 /// majority class, utility and loss that disagree.
 std::vector<std::string> compare_notes(std::span<const Trace> traces);
 
-/// What one statement about privacy covers.
-struct PrivacyStatement {
+/// The runs that say the same about privacy.
+struct PrivacyGroup {
   std::string text;
   std::vector<std::string> runs;
-  bool guaranteed = false;  ///< false also when in doubt: it only decides how loudly to warn
+  bool guaranteed = false;
 
   std::string run_list() const;  ///< a, b and c
 };
 
-/// The runs grouped by what they say about privacy, in order of first appearance.
-std::vector<PrivacyStatement> privacy_statements(std::span<const Trace> traces);
+/// In order of first appearance.
+std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces);
 
 }  // namespace porter

@@ -8,8 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "porter/privacy/statement.hpp"
 
 namespace porter {
 
@@ -32,10 +33,9 @@ Metrics parse_metrics(std::string_view text, const std::string& name);
 /// A run folder, read into memory. Only metrics.csv must be there.
 struct Trace {
   std::filesystem::path folder;
-  std::string name;     ///< "name" of summary.json, else the folder's own
-  std::string status;   ///< finished | diverged | interrupted; "unfinished" without summary.json
-  std::string privacy;  ///< what is guaranteed, in one line; empty: the run does not say
-  std::optional<std::pair<double, double>> epsilon;  ///< lower and upper bound
+  std::string name;    ///< "name" of summary.json, else the folder's own
+  std::string status;  ///< finished | diverged | interrupted; "unfinished" without summary.json
+  PrivacyStatement privacy;                  ///< no guarantee and no sentence: the run does not say
   std::map<std::string, std::string> facts;  ///< text and numbers of summary.json; null is left out
   Metrics metrics;
   std::string config;     ///< config.toml as it is; empty if absent

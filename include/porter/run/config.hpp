@@ -13,6 +13,7 @@
 #include "porter/data/load.hpp"
 #include "porter/data/partition.hpp"
 #include "porter/model/model.hpp"
+#include "porter/privacy/statement.hpp"
 
 namespace porter {
 
@@ -34,17 +35,6 @@ struct Choices<Calibration> {
   static constexpr Choice<Calibration> table[] = {{"accountant", Calibration::accountant},
                                                   {"paper", Calibration::paper},
                                                   {"sigma", Calibration::sigma}};
-};
-
-/// Where noise and batches come from.
-enum class NoiseSource {
-  simulated,  ///< the seed: the same run again, and no privacy
-  secret,     ///< the operating system
-};
-template <>
-struct Choices<NoiseSource> {
-  static constexpr Choice<NoiseSource> table[] = {{"simulated", NoiseSource::simulated},
-                                                  {"secure", NoiseSource::secret}};
 };
 
 /// What carries messages.

@@ -10,6 +10,7 @@
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/secure_noise.hpp"
+#include "porter/privacy/statement.hpp"
 #include "porter/run/accountant_cache.hpp"
 #include "porter/run/config.hpp"
 
@@ -43,13 +44,11 @@ class RunPrivacy {
   /// How many releases the budget allows: secret noise stops there, simulated noise never does.
   std::uint64_t most_releases() const { return most_releases_; }
 
-  /// Which data sets are neighbours: "replace", or "zero-out" where the config says add-remove: a
-  /// run's m is public, and neighbours have the same.
-  std::string relation() const;
-  /// One sentence on what is guaranteed after so many releases.
+  /// What is, and is not, guaranteed after so many releases, as far as noise and config tell it:
+  /// without rounds and warnings.
+  PrivacyStatement statement(std::uint64_t releases) const;
+  /// That in one sentence.
   std::string sentence(std::uint64_t releases) const;
-  /// What the guarantee, were it one, would not cover.
-  std::vector<std::string> not_covered() const;
   /// What the user should know about the request.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -60,6 +59,8 @@ class RunPrivacy {
   bool two_gradients() const;  // whether a release holds gradients at two points
   PrivacyEvent event(std::uint64_t releases) const;
   EpsilonInterval computed_interval(std::uint64_t releases) const;
+  std::string relation() const;
+  std::vector<std::string> not_covered() const;
 
   Config config_;
   BatchSampler sampler_;

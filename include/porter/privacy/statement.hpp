@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "porter/privacy/accountant.hpp"
+#include "porter/privacy/clip.hpp"
+
+namespace porter {
+
+/// Where noise and batches come from.
+enum class NoiseSource {
+  simulated,  ///< the seed: the same run again, and no privacy
+  secret,     ///< the operating system
+};
+template <>
+struct Choices<NoiseSource> {
+  static constexpr Choice<NoiseSource> table[] = {{"simulated", NoiseSource::simulated},
+                                                  {"secure", NoiseSource::secret}};
+};
+
+/// What a run promises each of its agents, and what that rests on: privacy.json, and the object
+/// `privacy` of summary.json. Who decides anything reads these fields; the sentence is for people.
+struct PrivacyStatement {
+  std::string sentence;
+  bool guaranteed = false;           ///< epsilon->upper and delta may be promised to others
+  std::optional<NoiseSource> noise;  ///< nothing: none is added
+  double sigma = 0;                  ///< of the noise on the averaged gradient
+  std::string clip;                  ///< as in the config
+  ClipTarget clip_target = ClipTarget::sample;
+  std::size_t batch = 0, records = 0;
+  std::uint32_t rounds = 0;
+  std::uint64_t releases = 0;   ///< noised gradients of an agent that may have left
+  std::optional<double> delta;  ///< this and the next four where noise was asked for
+  std::optional<Sampler> sampler;
+  std::string relation;                    ///< which data sets are neighbours: replace | zero-out
+  std::string calibration;                 ///< where sigma comes from
+  std::optional<double> target_epsilon;    ///< what was asked for
+  std::optional<EpsilonInterval> epsilon;  ///< of the releases; as if secret where simulated
+  std::vector<std::string> not_covered, warnings;
+};
+
+/// The text of privacy.json. What is not finite becomes null.
+std::string statement_json(const PrivacyStatement& statement);
+
+/// Reads it back. Error{io} names `source` and the key that is missing, of another type, or at odds
+/// with the others: a guarantee needs secret noise, clipping of each sample and the finite epsilon
+/// and the delta that stand beside it. Texts come back without control characters.
+PrivacyStatement parse_statement(std::string_view json, const std::string& source);
+
+/// The statement of a file, or nothing where there is no such file.
+std::optional<PrivacyStatement> load_statement(const std::filesystem::path& file);
+
+}  // namespace porter

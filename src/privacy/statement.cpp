@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/privacy/statement.hpp"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "io/json_text.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+
+namespace porter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr std::string_view kNoNoise = "none";
+
+// The keys of one statement, each checked as it is taken.
+class Fields {
+ public:
+  Fields(const Json& json, const std::string& source) : json_(json), source_(source) {
+    require(json.is_object(), ErrorKind::io, source, ": expected a JSON object");
+  }
+
+  void check(bool good, const char* key, const char* expected) const {
+    require(good, ErrorKind::io, source_, ": key '", key, "': expected ", expected);
+  }
+  // Null where the key is absent, too.
+  const Json& get(const char* key) const {
+    static const Json kNull;
+    const auto found = json_.find(key);
+    return found == json_.end() ? kNull : *found;
+  }
+  std::string text(const char* key) const {
+    check(get(key).is_string(), key, "a text");
+    return without_controls(get(key).get<std::string>());
+  }
+  std::string text_or_empty(const char* key) const { return get(key).is_null() ? "" : text(key); }
+  std::vector<std::string> texts(const char* key) const {
+    std::vector<std::string> list;
+    check(get(key).is_array(), key, "a list of texts");
+    for (const auto& item : get(key)) {
+      check(item.is_string(), key, "a list of texts");
+      list.push_back(without_controls(item.get<std::string>()));
+    }
+    return list;
+  }
+  template <class Count>
+  Count count(const char* key) const {
+    const auto& value = get(key);
+    check(value.is_number_unsigned() &&
+              value.get<std::uint64_t>() <= std::numeric_limits<Count>::max(),
+          key, "a whole number");
+    return value.get<Count>();
+  }
+  std::optional<double> number(const char* key) const {
+    if (get(key).is_null()) return std::nullopt;
+    check(get(key).is_number(), key, "a number");
+    return get(key).get<double>();
+  }
+  template <class Enum>
+  Enum choice(const char* key) const {
+    const auto value = find_choice<Enum>(text(key));
+    check(value.has_value(), key, "a word that is known");
+    return *value;
+  }
+
+ private:
+  const Json& json_;
+  const std::string& source_;
+};
+
+// JSON has no infinity: it is written as null.
+std::optional<EpsilonInterval> read_epsilon(const Fields& fields) {
+  const auto& bounds = fields.get("epsilon");
+  if (bounds.is_null()) return std::nullopt;
+  const auto good = [](const Json& bound) { return bound.is_number() || bound.is_null(); };
+  fields.check(bounds.is_array() && bounds.size() == 2 && good(bounds[0]) && good(bounds[1]),
+               "epsilon", "[lower, upper] or null");
+  const auto value = [](const Json& bound) {
+    return bound.is_null() ? std::numeric_limits<double>::infinity() : bound.get<double>();
+  };
+  return EpsilonInterval{.lower = value(bounds[0]),
+                         .upper = value(bounds[1]),
+                         .method = fields.text_or_empty("accountant")};
+}
+
+// A claim that its own facts do not carry is no claim that anybody may act on.
+bool read_guarantee(const Fields& fields, const PrivacyStatement& facts) {
+  const auto& claim = fields.get("guarantee");
+  if (claim.is_null()) return false;
+  fields.check(claim.is_object(), "guarantee", "{epsilon, delta} or null");
+  fields.check(
+      facts.noise == NoiseSource::secret && facts.sigma > 0 &&
+          facts.clip_target == ClipTarget::sample && facts.delta && facts.epsilon &&
+          std::isfinite(facts.epsilon->upper) &&
+          claim.value("epsilon", Json()) == facts.epsilon->upper &&
+          claim.value("delta", Json()) == *facts.delta,
+      "guarantee",
+      "null, or secret noise, clipping of each sample, and the epsilon and delta beside it");
+  return true;
+}
+
+}  // namespace
+
+std::string statement_json(const PrivacyStatement& statement) {
+  Json json = {
+      {"statement", statement.sentence},
+      {"guarantee", nullptr},
+      {"noise", statement.noise ? choice_text(*statement.noise) : kNoNoise},
+      {"level", choice_text(PrivacyLevel::record)},
+      {"against", "everybody else together, for everything that leaves the agent"},
+      {"sigma", statement.sigma},
+      {"clip", statement.clip},
+      {"clip_target", choice_text(statement.clip_target)},
+      {"batch", statement.batch},
+      {"m", statement.records},
+      {"rounds", statement.rounds},
+      {"releases", statement.releases},
+  };
+  if (statement.guaranteed)
+    json["guarantee"] = {{"epsilon", statement.epsilon->upper}, {"delta", *statement.delta}};
+  if (statement.delta) json["delta"] = *statement.delta;
+  if (statement.sampler) json["sampler"] = choice_text(*statement.sampler);
+  if (!statement.relation.empty()) json["relation"] = statement.relation;
+  if (!statement.calibration.empty()) json["calibration"] = statement.calibration;
+  if (statement.target_epsilon) json["target_epsilon"] = *statement.target_epsilon;
+  json["epsilon"] = json["accountant"] = nullptr;
+  if (const auto& bounds = statement.epsilon) {
+    json["epsilon"] = {bounds->lower, bounds->upper};
+    json["accountant"] = bounds->method;
+  }
+  json["not_covered"] = statement.not_covered;
+  json["warnings"] = statement.warnings;
+  return json_text(json, 2) + "\n";
+}
+
+PrivacyStatement parse_statement(std::string_view json, const std::string& source) {
+  const auto object = Json::parse(json, nullptr, false);
+  const Fields fields(object, source);
+  PrivacyStatement out;
+  out.sentence = fields.text("statement");
+  if (fields.text("noise") != kNoNoise) out.noise = fields.choice<NoiseSource>("noise");
+  fields.check(fields.choice<PrivacyLevel>("level") == PrivacyLevel::record, "level", "record");
+  out.sigma = fields.number("sigma").value_or(0);
+  out.clip = fields.text("clip");
+  out.clip_target = fields.choice<ClipTarget>("clip_target");
+  out.batch = fields.count<std::size_t>("batch");
+  out.records = fields.count<std::size_t>("m");
+  out.rounds = fields.count<std::uint32_t>("rounds");
+  out.releases = fields.count<std::uint64_t>("releases");
+  out.delta = fields.number("delta");
+  if (!fields.get("sampler").is_null()) out.sampler = fields.choice<Sampler>("sampler");
+  out.relation = fields.text_or_empty("relation");
+  out.calibration = fields.text_or_empty("calibration");
+  out.target_epsilon = fields.number("target_epsilon");
+  out.epsilon = read_epsilon(fields);
+  out.not_covered = fields.texts("not_covered");
+  out.warnings = fields.texts("warnings");
+  out.guaranteed = read_guarantee(fields, out);
+  return out;
+}
+
+std::optional<PrivacyStatement> load_statement(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return parse_statement(read_file(file, kMaxBytes), file.string());
+}
+
+}  // namespace porter
