@@ -3,7 +3,6 @@
 
 #include "page_shell.hpp"
 #include "porter/report/sweep_report.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "porter/version.hpp"
 #include "sweep_plots.hpp"
 #include "text.hpp"
@@ -95,8 +94,8 @@ std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std:
   const auto meta = fmt::format(
       "{} settings, {} seed{} each · {} finished, {} dropped, {} diverged, {} failed · porter {}",
       sweep.settings.size(), sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
-      result.count(SweepStatus::finished), result.count(SweepStatus::dropped),
-      result.count(SweepStatus::diverged), result.count(SweepStatus::failed), kVersion);
+      result.count(RunEnd::finished), result.count(RunEnd::dropped), result.count(RunEnd::diverged),
+      result.count(RunEnd::failed), kVersion);
   const auto intro =
       fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
                   design_name(sweep.design), listing(sweep.keys), sweep.metric.column.name,

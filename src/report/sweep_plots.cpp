@@ -10,7 +10,6 @@
 
 #include "porter/core/text.hpp"
 #include "porter/report/sweep_report.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "text.hpp"
 
 namespace porter {
@@ -45,7 +44,7 @@ struct KeyValues {
 double importance(const Sweep& sweep, const SweepResult& result, std::size_t key) {
   std::map<std::string, double> best;
   for (const auto& setting : result.ranked)
-    if (setting.status == SweepStatus::finished)  // the best comes first
+    if (setting.status == RunEnd::finished)  // the best comes first
       best.try_emplace(sweep.settings[setting.setting].values[key], *setting.mean);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const auto& [value, mean] : best) {
@@ -57,8 +56,8 @@ double importance(const Sweep& sweep, const SweepResult& result, std::size_t key
 
 HeatCell cell_of(const Sweep& sweep, const SettingResult& setting) {
   HeatCell cell;
-  cell.tip = sweep.settings[setting.setting].name(sweep.keys) + "\n";
-  if (setting.status == SweepStatus::finished) {
+  cell.tip = sweep.settings[setting.setting].name + "\n";
+  if (setting.status == RunEnd::finished) {
     cell.value = setting.mean;
     cell.tip += fmt::format("{} = {:.6g}", sweep.metric.column.name, *setting.mean);
     if (setting.stddev) cell.tip += fmt::format(" ± {:.2g}", *setting.stddev);
@@ -112,7 +111,7 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
     const double x = *parse_number<double>(value);
     bool first = true;
     for (const auto& setting : result.ranked) {
-      if (setting.status != SweepStatus::finished ||
+      if (setting.status != RunEnd::finished ||
           sweep.settings[setting.setting].values[key] != value)
         continue;
       all.x.push_back(x);

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "porter/grid/sweep.hpp"
 #include "porter/report/heat_map.hpp"
 #include "porter/report/plot.hpp"
-#include "porter/run/sweep.hpp"
 
 namespace porter {
 

@@ -6,7 +6,6 @@
 
 #include "porter/core/text.hpp"
 #include "porter/report/sweep_report.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "text.hpp"
 
 namespace porter {
@@ -34,9 +33,8 @@ TableCell number_cell(const std::optional<double>& value) {
 }
 
 std::string seeds_text(const SettingResult& setting) {
-  const auto done = std::count_if(setting.runs.begin(), setting.runs.end(), [](const auto& run) {
-    return run.status == SweepStatus::finished;
-  });
+  const auto done = std::count_if(setting.runs.begin(), setting.runs.end(),
+                                  [](const auto& run) { return run.status == RunEnd::finished; });
   return fmt::format("{}/{}", done, setting.runs.size());
 }
 
@@ -47,13 +45,13 @@ void mark_best(Table& table, const SweepResult& result) {
     std::optional<double> best;
     for (std::size_t r = 0; r < table.rows.size(); ++r)
       if (const auto value = table.rows[r][c].value;
-          value && result.ranked[r].status == SweepStatus::finished)
+          value && result.ranked[r].status == RunEnd::finished)
         best = !best                      ? *value
                : better == Better::higher ? std::max(*best, *value)
                                           : std::min(*best, *value);
     for (std::size_t r = 0; r < table.rows.size(); ++r)
-      table.rows[r][c].best = best && table.rows[r][c].value == best &&
-                              result.ranked[r].status == SweepStatus::finished;
+      table.rows[r][c].best =
+          best && table.rows[r][c].value == best && result.ranked[r].status == RunEnd::finished;
   }
 }
 
@@ -89,8 +87,7 @@ Table sweep_table(const Sweep& sweep, const SweepResult& result) {
 
   for (std::size_t r = 0; r < result.ranked.size(); ++r) {
     const auto& setting = result.ranked[r];
-    const bool comparable =
-        setting.status == SweepStatus::finished || setting.status == SweepStatus::dropped;
+    const bool comparable = setting.status == RunEnd::finished || setting.status == RunEnd::dropped;
     auto& row = table.rows.emplace_back();
     row.push_back({.text = std::to_string(r + 1), .value = static_cast<double>(r + 1)});
     for (const auto& value : sweep.settings[setting.setting].values)

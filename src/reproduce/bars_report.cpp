@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "study_figure.hpp"
 #include "study_parts.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 std::string short_key(const Study& study) { return study.vary.substr(study.vary.find('.') + 1); }
 
 // Series down, values across; the name of the key stands once, in front of them.
-Table metric_table(const Study& study, const StudyResult& result, const std::string& metric) {
+Table metric_table(const Study& study, const GridResult& result, const std::string& metric) {
   const auto head = study.vary.empty() ? "series" : short_key(study) + " =";
   Table table{{{"series", head, Better::neither, true}}, {}};
   for (const auto& value : study.values)
@@ -36,8 +35,8 @@ bool values_are_numbers(const Study& study) {
 
 // Where a setting stands on the axis: its value, its place in the list of values that are no
 // numbers, or the mean of a figure of its runs.
-double place_of(const Study& study, const StudyResult& result, std::size_t setting, bool numbers) {
-  const auto value = study.settings[setting].value;
+double place_of(const Study& study, const GridResult& result, std::size_t setting, bool numbers) {
+  const auto value = study.value_of(setting);
   if (study.x == study.vary && !numbers) return static_cast<double>(value + 1);
   if (study.x == study.vary) return *value_number(study.values[value]);
   std::vector<double> xs;
@@ -58,7 +57,7 @@ bool wants_log_axis(const std::vector<Series>& all) {
   return low > 0 && high >= 8 * low;
 }
 
-Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric) {
+Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric) {
   const bool numbers = values_are_numbers(study);
   const bool categories = study.x == study.vary && !numbers;
   Plot plot{.title = plot_title(figure_title(metric) + " by " + figure_title(study.x)),
@@ -88,7 +87,7 @@ Plot metric_plot(const Study& study, const StudyResult& result, const std::strin
 }
 
 // Of the only value, a bar per series.
-BarChart metric_chart(const Study& study, const StudyResult& result, const std::string& metric) {
+BarChart metric_chart(const Study& study, const GridResult& result, const std::string& metric) {
   BarChart chart{.title = plot_title(figure_title(metric)),
                  .help = "At the last round. " + seeds_help(result, "whisker"),
                  .value_title = axis_title(metric),
@@ -110,7 +109,7 @@ BarChart metric_chart(const Study& study, const StudyResult& result, const std::
 TableCell figure(double value) { return {.text = fmt::format("{:.4g}", value), .value = value}; }
 
 // Ours beside what was stored, one row per figure.
-Table stored_table(const Study& study, const StudyResult& result) {
+Table stored_table(const Study& study, const GridResult& result) {
   Table table{{{"series", "series", Better::neither, true},
                {"value", study.vary.empty() ? "value" : short_key(study), Better::neither, true},
                {"metric", "figure", Better::neither, true},
@@ -122,12 +121,11 @@ Table stored_table(const Study& study, const StudyResult& result) {
                {"percent", "in %"}},
               {}};
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
-    const auto& setting = study.settings[s];
-    const auto& series = study.series[setting.series];
+    const auto& series = study.series_of(s);
     if (series.stored.empty()) continue;
-    for (const auto& [metric, stored] : series.stored[setting.value]) {
+    for (const auto& [metric, stored] : series.stored[study.value_of(s)]) {
       std::vector<TableCell> row = {{.text = series.label},
-                                    {.text = plain_value(study.values[setting.value])},
+                                    {.text = plain_value(study.values[study.value_of(s)])},
                                     {.text = figure_title(metric)},
                                     spread_cell(result, s, metric)};
       const auto ours = last_spread(result, s, metric);
@@ -148,18 +146,17 @@ Table stored_table(const Study& study, const StudyResult& result) {
 }
 
 // The first metric: of the first series, for every value, and the best of all.
-std::string headline(const Study& study, const StudyResult& result) {
+std::string headline(const Study& study, const GridResult& result) {
   const auto& metric = study.metrics.front();
   const auto better = better_direction(metric);
   std::string first, values;
   std::optional<std::size_t> best;
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     const auto spread = last_spread(result, s, metric);
-    if (study.settings[s].series == 0) {
+    if (s < study.values.size()) {
       first +=
           concat(first.empty() ? "" : ", ", spread ? fmt::format("{:.4g}", spread->mean) : "-");
-      values +=
-          concat(values.empty() ? "" : ", ", plain_value(study.values[study.settings[s].value]));
+      values += concat(values.empty() ? "" : ", ", plain_value(study.values[s]));
     }
     if (!spread) continue;
     const bool wins = !best || (better == Better::higher
@@ -171,12 +168,12 @@ std::string headline(const Study& study, const StudyResult& result) {
   const auto at = study.values.size() == 1 ? "" : concat(" at ", study.vary, " = ", values);
   return concat(figure_title(metric), ": ", first, " (", study.series.front().label, ")", at,
                 "; best ", last_spread(result, *best, metric)->text(), " (",
-                study.setting_name(study.settings[*best]), ")");
+                study.settings[*best].name, ")");
 }
 
 }  // namespace
 
-void add_bars(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_bars(const Study& study, const GridResult& result, StudyReport& report) {
   report.headline = headline(study, result);
   if (auto stored = stored_table(study, result); !stored.rows.empty()) {
     double worst = 0;

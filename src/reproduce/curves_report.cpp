@@ -19,11 +19,11 @@ constexpr XAxis kBits{"bits_per_agent", "by communication"};
 
 /// A setting over its seeds: where one finished, those that did; else what there is.
 struct Runs {
-  std::vector<const StudyRun*> runs;
+  std::vector<const GridRun*> runs;
   bool diverged = false;
 };
 
-Runs runs_of(const StudyResult& result, std::size_t setting) {
+Runs runs_of(const GridResult& result, std::size_t setting) {
   Runs out{.runs = finished_runs(result, setting)};
   if (!out.runs.empty()) return out;
   out.diverged = true;
@@ -43,13 +43,12 @@ std::map<std::uint32_t, std::vector<double>> by_round(const Runs& runs, const st
 }
 
 // Mean over seeds, the band from the least to the largest.
-Series mean_series(const Study& study, const StudyResult& result, std::size_t setting,
+Series mean_series(const Study& study, const GridResult& result, std::size_t setting,
                    const char* x_column, const std::string& y_column) {
   const auto runs = runs_of(result, setting);
   const auto xs = by_round(runs, x_column), ys = by_round(runs, y_column);
-  Series series{.name = study.series[study.settings[setting].series].label,
-                .style = setting,
-                .diverged = runs.diverged};
+  Series series{
+      .name = study.series_of(setting).label, .style = setting, .diverged = runs.diverged};
   if (!runs.diverged && runs.runs.size() < result.seeds)
     series.name += concat(" (", runs.runs.size(), " of ", result.seeds, " seeds)");
   for (const auto& [round, values] : ys) {
@@ -73,7 +72,7 @@ bool ends_far_apart(const std::vector<Series>& all) {
   return low > 0 && high > kCrowdedRatio * low;
 }
 
-Plot metric_plot(const Study& study, const StudyResult& result, const std::string& metric,
+Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric,
                  const XAxis& x) {
   Plot plot{.title = plot_title(figure_title(metric) + " " + x.suffix),
             .help = seeds_help(result, "band"),
@@ -100,7 +99,7 @@ constexpr AgentSpread kSpreads[] = {
      "Test accuracy of single agents"},
     {"loss", "agent_loss_mean", "agent_loss_worst", "Loss of single agents"}};
 
-Plot agent_plot(const Study& study, const StudyResult& result, const AgentSpread& spread) {
+Plot agent_plot(const Study& study, const GridResult& result, const AgentSpread& spread) {
   auto plot = metric_plot(study, result, spread.average, kRounds);
   plot.title = spread.title;
   plot.help =
@@ -129,18 +128,18 @@ Plot agent_plot(const Study& study, const StudyResult& result, const AgentSpread
   return plot;
 }
 
-std::string headline(const Study& study, const StudyResult& result) {
+std::string headline(const Study& study, const GridResult& result) {
   const auto& metric = study.metrics.front();
   std::string text = figure_title(metric) + " at the end: ";
   for (std::size_t s = 0; s < study.settings.size(); ++s)
-    text += concat(s > 0 ? ", " : "", study.series[study.settings[s].series].label, " ",
+    text += concat(s > 0 ? ", " : "", study.series_of(s).label, " ",
                    spread_cell(result, s, metric).text);
   return text;
 }
 
 }  // namespace
 
-void add_curves(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_curves(const Study& study, const GridResult& result, StudyReport& report) {
   report.tables.push_back(summary_table(study, result));
   const auto add = [&](const std::string& file, Plot plot) {
     if (!plot.series.empty()) report.figures.push_back({file, std::move(plot)});

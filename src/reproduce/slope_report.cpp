@@ -3,7 +3,6 @@
 
 #include "porter/core/error.hpp"
 #include "porter/reproduce/line_fit.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "study_figure.hpp"
 #include "study_parts.hpp"
 
@@ -11,11 +10,11 @@ namespace porter {
 namespace {
 
 // The finished runs of the series, by value.
-std::vector<Replicates> replicates_of(const Study& study, const StudyResult& result,
+std::vector<Replicates> replicates_of(const Study& study, const GridResult& result,
                                       std::size_t series) {
   std::vector<Replicates> values;
-  for (std::size_t s = 0; s < study.settings.size(); ++s) {
-    if (study.settings[s].series != series) continue;
+  for (std::size_t v = 0; v < study.values.size(); ++v) {
+    const auto s = series * study.values.size() + v;
     auto& value = values.emplace_back();
     for (const auto* run : finished_runs(result, s)) {
       const auto x = run_figure(study.x, *study.settings[s].config, *run);
@@ -117,7 +116,7 @@ std::vector<TableCell> slope_row(const Study& study, const std::string& label, c
 }
 
 // Every setting: where its points lie.
-Table values_table(const Study& study, const StudyResult& result) {
+Table values_table(const Study& study, const GridResult& result) {
   Table table{{{"series", "series", Better::neither, true},
                {"value", study.vary, Better::neither, true},
                {"x", figure_title(study.x)},
@@ -137,8 +136,8 @@ Table values_table(const Study& study, const StudyResult& result) {
       const auto spread = spread_of(values);
       return spread ? TableCell{.text = spread->text(), .value = spread->mean} : TableCell{};
     };
-    table.rows.push_back({{.text = study.series[setting.series].label},
-                          {.text = plain_value(study.values[setting.value])},
+    table.rows.push_back({{.text = study.series_of(s).label},
+                          {.text = plain_value(study.values[study.value_of(s)])},
                           cell(xs),
                           cell(ys),
                           {.text = concat(runs.size(), " of ", result.seeds)}});
@@ -155,7 +154,7 @@ std::string headline(const Study& study, const std::string& label, const Fit& fi
 
 }  // namespace
 
-void add_slope(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_slope(const Study& study, const GridResult& result, StudyReport& report) {
   Table table{{{"series", "series", Better::neither, true},
                {"slope", "fitted slope"},
                {"low", "95 % from"},

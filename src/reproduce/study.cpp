@@ -7,7 +7,6 @@
 
 #include "porter/core/error.hpp"
 #include "porter/data/catalog.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "run/config_table.hpp"
 #include "run/toml_section.hpp"
 #include "study_figure.hpp"
@@ -19,17 +18,10 @@ namespace fs = std::filesystem;
 
 using Overrides = std::vector<std::string>;  // "section.key=value"
 
-constexpr std::uint32_t kMostSeeds = 1000;
-
-// Both "algorithm.step" = ... and algorithm = { step = ... }.
-void flatten(const toml::table& table, const std::string& prefix, Overrides& out) {
-  for (const auto& [name, node] : table) {
-    const auto key = prefix + std::string(name.str());
-    if (const auto* inner = node.as_table())
-      flatten(*inner, key + '.', out);
-    else
-      out.push_back(key + '=' + toml_text(node));
-  }
+void add_overrides(const toml::table& table, Overrides& out) {
+  flatten(table, [&](const std::string& key, const toml::node& node) {
+    out.push_back(key + '=' + toml_text(node));
+  });
 }
 
 Overrides read_overrides(TomlSection& section, const char* key) {
@@ -38,7 +30,7 @@ Overrides read_overrides(TomlSection& section, const char* key) {
     section.check(node->is_table(), key,
                   "expected a table such as { \"algorithm.step\" = 0.1 }, found ",
                   toml_text(*node));
-    flatten(*node->as_table(), "", out);
+    add_overrides(*node->as_table(), out);
   }
   return out;
 }
@@ -53,7 +45,7 @@ std::vector<Overrides> read_with(TomlSection& section, std::size_t values) {
   std::vector<Overrides> out;
   for (const auto& item : *list) {
     section.check(item.is_table(), "with", "expected tables in the list, found ", toml_text(item));
-    flatten(*item.as_table(), "", out.emplace_back());
+    add_overrides(*item.as_table(), out.emplace_back());
   }
   return out;
 }
@@ -91,8 +83,7 @@ std::vector<std::string> read_list(TomlSection& section, const char* key) {
   if (node == nullptr) return out;
   section.check(node->is_array() && !node->as_array()->empty(), key,
                 "expected a list that is not empty, found ", toml_text(*node));
-  for (const auto& item : *node->as_array())
-    out.push_back(item.is_string() ? '"' + *item.value<std::string>() + '"' : toml_text(item));
+  for (const auto& item : *node->as_array()) out.push_back(value_text(item));
   return out;
 }
 
@@ -156,14 +147,16 @@ class Reader {
         known = true;
       }
     section.check(known, "kind", "expected one of curves, slope, bars; found \"", kind, "\"");
-    section.read_count("seeds", study_.seeds, 1, kMostSeeds);
+    std::uint32_t seeds = 5;
+    section.read_count("seeds", seeds, 1, kMostSeeds);
     read_quick(section);
     for (const char* other : {"config", "fallback", "series", "curves", "slope", "bars"})
       section.find(other);  // taken out before; known to who reads an error
     section.refuse_unknown_keys();
     section.check(!study_.title.empty(), "title", "expected a text, found nothing");
-    if (options.quick && quick_.seeds) study_.seeds = std::min(study_.seeds, *quick_.seeds);
-    if (options.seeds) study_.seeds = *options.seeds;
+    if (options.quick && quick_.seeds) seeds = std::min(seeds, *quick_.seeds);
+    for (std::uint64_t seed = 1; seed <= options.seeds.value_or(seeds); ++seed)
+      study_.seeds.push_back(seed);
   }
 
   void read_quick(TomlSection& outer) {
@@ -237,7 +230,7 @@ class Reader {
 
   void read_base() {
     TomlSection fallback(sections_, "fallback", source_);
-    if (fallback.present()) flatten(*sections_["fallback"].as_table(), "", fallback_);
+    if (fallback.present()) add_overrides(*sections_["fallback"].as_table(), fallback_);
     if (auto* config = sections_["config"].as_table()) base_ = *config;
   }
 
@@ -266,12 +259,16 @@ class Reader {
       for (const auto* more : {&std::as_const(with_), &with})
         if (!more->empty())
           overrides.insert(overrides.end(), (*more)[value].begin(), (*more)[value].end());
-      study_.settings.push_back(make_setting(study_.series.size() - 1, value, overrides));
+      study_.settings.push_back(make_setting(value, overrides));
     }
   }
 
-  StudySetting make_setting(std::size_t series, std::size_t value, const Overrides& overrides) {
-    StudySetting setting{.series = series, .value = value};
+  // Of the last series.
+  GridSetting make_setting(std::size_t value, const Overrides& overrides) const {
+    GridSetting setting{.name = study_.series.back().label};
+    if (study_.values.size() > 1)
+      setting.name += concat(", ", study_.vary.substr(study_.vary.find('.') + 1), " = ",
+                             plain_value(study_.values[value]));
     try {
       auto config = config_of(overrides);
       setting.missing_data = missing_data(config.data);
@@ -328,12 +325,6 @@ class Reader {
 
 const char* to_string(StudyKind kind) {
   return kind == StudyKind::curves ? "curves" : kind == StudyKind::slope ? "slope" : "bars";
-}
-
-std::string Study::setting_name(const StudySetting& of) const {
-  const auto& label = series[of.series].label;
-  if (values.size() < 2) return label;
-  return concat(label, ", ", vary.substr(vary.find('.') + 1), " = ", plain_value(values[of.value]));
 }
 
 Study parse_study(std::string_view text, const std::string& name, const std::string& source,

@@ -7,7 +7,6 @@
 
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
-#include "porter/run/sweep_values.hpp"
 #include "run/config_table.hpp"
 
 namespace porter {
@@ -61,7 +60,7 @@ const MetricsColumn* column_or_null(const std::string& name) {
   return nullptr;
 }
 
-std::optional<double> phi(const Config& config, const StudyFacts& facts) {
+std::optional<double> phi(const Config& config, const GridFacts& facts) {
   if (!config.privacy) return std::nullopt;
   const auto& privacy = *config.privacy;
   return std::sqrt(static_cast<double>(facts.dim) * std::log(1 / privacy.delta)) /
@@ -69,13 +68,13 @@ std::optional<double> phi(const Config& config, const StudyFacts& facts) {
 }
 
 // What an agent sends for one gradient, in vectors of d floats.
-std::optional<double> values_per_gradient(const Config& config, const StudyRun& run) {
+std::optional<double> values_per_gradient(const Config& config, const GridRun& run) {
   if (!run.facts || run.rows.empty()) return std::nullopt;
   const double floats = run.rows.back().bits_per_agent / 32;
   return floats / config.algorithm.rounds / static_cast<double>(run.facts->dim);
 }
 
-std::optional<double> least_gradient(const StudyRun& run) {
+std::optional<double> least_gradient(const GridRun& run) {
   std::optional<double> least;
   for (const auto& row : run.rows)
     if (!least || row.grad_norm_sq < *least) least = row.grad_norm_sq;
@@ -109,7 +108,7 @@ std::optional<double> value_number(const std::string& value) {
 }
 
 std::optional<double> run_figure(const std::string& name, const Config& config,
-                                 const StudyRun& run) {
+                                 const GridRun& run) {
   if (name == "rounds") return config.algorithm.rounds;
   if (name == "min_grad_norm") return least_gradient(run);
   if (name == "values_per_gradient") return values_per_gradient(config, run);
@@ -118,8 +117,7 @@ std::optional<double> run_figure(const std::string& name, const Config& config,
     if (name == "gap") return 1 - run.facts->alpha;
     if (name == "phi") return phi(config, *run.facts);
   }
-  if (const auto* column = column_or_null(name))
-    return run.rows.empty() ? std::nullopt : column->get(run.rows.back());
+  if (const auto* column = column_or_null(name)) return run.last(*column);
   return config_number(config, name);
 }
 

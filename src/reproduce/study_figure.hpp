@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "porter/reproduce/study_run.hpp"
+#include "porter/grid/grid.hpp"
 #include "porter/run/metrics.hpp"
 
 namespace porter {
@@ -21,8 +21,7 @@ const MetricsColumn& find_column(const std::string& name);
 ///   section.key    a number of the config, or the number behind the colon of "name:0.05"
 ///   a column       of the last row of metrics.csv
 /// Nothing where the run has no such figure.
-std::optional<double> run_figure(const std::string& name, const Config& config,
-                                 const StudyRun& run);
+std::optional<double> run_figure(const std::string& name, const Config& config, const GridRun& run);
 
 /// Error{usage} if no run can have such a figure. A key is only known where it is `vary`.
 void check_figure(const std::string& name, const std::string& vary);

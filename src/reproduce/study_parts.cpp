@@ -24,7 +24,7 @@ std::vector<std::string> table_columns(const Study& study) {
 }
 
 // The same for all seeds, but for headers that count in bits.
-TableCell sent_cell(const Study& study, const StudyResult& result, std::size_t setting) {
+TableCell sent_cell(const Study& study, const GridResult& result, std::size_t setting) {
   const auto runs = finished_runs(result, setting);
   if (runs.empty()) return {};
   const auto value =
@@ -34,14 +34,14 @@ TableCell sent_cell(const Study& study, const StudyResult& result, std::size_t s
 
 }  // namespace
 
-std::vector<const StudyRun*> finished_runs(const StudyResult& result, std::size_t setting) {
-  std::vector<const StudyRun*> out;
+std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting) {
+  std::vector<const GridRun*> out;
   for (std::size_t seed = 0; seed < result.seeds; ++seed)
     if (const auto& run = result.run(setting, seed); run.finished()) out.push_back(&run);
   return out;
 }
 
-std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting,
+std::optional<Spread> last_spread(const GridResult& result, std::size_t setting,
                                   const std::string& column) {
   std::vector<double> values;
   for (const auto* run : finished_runs(result, setting))
@@ -49,7 +49,7 @@ std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting
   return spread_of(values);
 }
 
-TableCell spread_cell(const StudyResult& result, std::size_t setting, const std::string& column) {
+TableCell spread_cell(const GridResult& result, std::size_t setting, const std::string& column) {
   const auto finished = finished_runs(result, setting).size();
   if (finished == 0) return {.text = to_string(result.run(setting, 0).status)};
   const auto spread = last_spread(result, setting, column);
@@ -75,7 +75,7 @@ void mark_best(Table& table) {
   }
 }
 
-ReportTable summary_table(const Study& study, const StudyResult& result) {
+ReportTable summary_table(const Study& study, const GridResult& result) {
   Table table{{{"series", "series", Better::neither, true}}, {}};
   for (const auto& column : table_columns(study))
     table.columns.push_back({column, figure_title(column), better_direction(column)});
@@ -83,7 +83,7 @@ ReportTable summary_table(const Study& study, const StudyResult& result) {
   table.columns.push_back({"values_per_gradient", figure_title("values_per_gradient")});
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     auto& row = table.rows.emplace_back();
-    row.push_back({.text = study.series[study.settings[s].series].label});
+    row.push_back({.text = study.series_of(s).label});
     for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
     const auto& facts = result.run(s, 0).facts;
     row.push_back(
@@ -110,7 +110,7 @@ Better better_direction(const std::string& column) {
   return Better::neither;
 }
 
-std::vector<ReferenceLine> majority_lines(const StudyResult& result, const std::string& column) {
+std::vector<ReferenceLine> majority_lines(const GridResult& result, const std::string& column) {
   std::set<double> rates;
   if (is_accuracy(column))
     for (const auto& run : result.runs)
@@ -132,7 +132,7 @@ bool wants_log(const std::vector<Series>& all) {
   return high > kLogRatio * low;
 }
 
-std::string seeds_help(const StudyResult& result, const char* spread) {
+std::string seeds_help(const GridResult& result, const char* spread) {
   if (result.seeds == 1) return "One seed.";
   return fmt::format("Mean over {} seeds; {}: least to largest.", result.seeds, spread);
 }

@@ -12,17 +12,17 @@
 namespace porter {
 
 /// The runs of a setting that count: those that finished.
-std::vector<const StudyRun*> finished_runs(const StudyResult& result, std::size_t setting);
+std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting);
 
 /// A column of the last rows of the finished runs; nothing if none has it.
-std::optional<Spread> last_spread(const StudyResult& result, std::size_t setting,
+std::optional<Spread> last_spread(const GridResult& result, std::size_t setting,
                                   const std::string& column);
 
 /// mean ± sd, or why there is none: "diverged", "failed". Says how many runs count if not all.
-TableCell spread_cell(const StudyResult& result, std::size_t setting, const std::string& column);
+TableCell spread_cell(const GridResult& result, std::size_t setting, const std::string& column);
 
 /// Settings down; the metrics of the study, what the average hides and what it cost across.
-ReportTable summary_table(const Study& study, const StudyResult& result);
+ReportTable summary_table(const Study& study, const GridResult& result);
 
 /// Marks the best cells of every column with a direction.
 void mark_best(Table& table);
@@ -31,20 +31,20 @@ bool is_accuracy(const std::string& column);
 Better better_direction(const std::string& column);
 
 /// A majority class for plots of accuracies: every rate that occurs.
-std::vector<ReferenceLine> majority_lines(const StudyResult& result, const std::string& column);
+std::vector<ReferenceLine> majority_lines(const GridResult& result, const std::string& column);
 
 /// Whether a linear axis would hide the small ones of the values.
 bool wants_log(const std::vector<Series>& all);
 
 /// How a line or a bar over seeds is to be read.
-std::string seeds_help(const StudyResult& result, const char* spread);
+std::string seeds_help(const GridResult& result, const char* spread);
 
 /// Small letters, digits and dashes.
 std::string file_name(const std::string& text);
 
 // One kind of study each: its tables, its figures and the headline.
-void add_curves(const Study& study, const StudyResult& result, StudyReport& report);
-void add_slope(const Study& study, const StudyResult& result, StudyReport& report);
-void add_bars(const Study& study, const StudyResult& result, StudyReport& report);
+void add_curves(const Study& study, const GridResult& result, StudyReport& report);
+void add_slope(const Study& study, const GridResult& result, StudyReport& report);
+void add_bars(const Study& study, const GridResult& result, StudyReport& report);
 
 }  // namespace porter

@@ -9,7 +9,7 @@
 namespace porter {
 namespace {
 
-void add_warnings(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_warnings(const Study& study, const GridResult& result, StudyReport& report) {
   std::set<std::string> missing;
   for (const auto& setting : study.settings)
     if (setting.config && !setting.missing_data.empty()) missing.insert(setting.missing_data);
@@ -33,13 +33,13 @@ void add_warnings(const Study& study, const StudyResult& result, StudyReport& re
 }
 
 // Seeds that ended alike share a row.
-void add_failures(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_failures(const Study& study, const GridResult& result, StudyReport& report) {
   Table table{{{"setting", "setting", Better::neither, true},
                {"seeds", "seeds", Better::neither, true},
                {"status", "status", Better::neither, true},
                {"reason", "reason", Better::neither, true}},
               {}};
-  const StudyRun* before = nullptr;
+  const GridRun* before = nullptr;
   for (const auto& run : result.runs) {
     if (run.finished()) continue;
     const bool alike = before != nullptr && before->setting == run.setting &&
@@ -47,7 +47,7 @@ void add_failures(const Study& study, const StudyResult& result, StudyReport& re
     if (alike)
       table.rows.back()[1].text += concat(", ", run.seed);
     else
-      table.rows.push_back({{.text = study.setting_name(study.settings[run.setting])},
+      table.rows.push_back({{.text = study.settings[run.setting].name},
                             {.text = std::to_string(run.seed)},
                             {.text = to_string(run.status)},
                             {.text = run.reason}});
@@ -59,41 +59,38 @@ void add_failures(const Study& study, const StudyResult& result, StudyReport& re
 }
 
 // Every run with all figures of its last row, for those who want to compute further.
-Table runs_table(const Study& study, const StudyResult& result) {
+Table runs_table(const Study& study, const GridResult& result) {
   Table table{{{"series", "series", Better::neither, true},
                {"value", "value", Better::neither, true},
                {"seed", "seed"},
                {"status", "status", Better::neither, true},
                {"reason", "reason", Better::neither, true}},
               {}};
-  for (const auto& column : metrics_columns())
-    if (std::string_view(column.name) != "seconds")
-      table.columns.push_back({column.name, column.name});
+  for (const auto& column : repeatable_columns())
+    table.columns.push_back({column.name, column.name});
   for (const auto& run : result.runs) {
-    const auto& setting = study.settings[run.setting];
     auto& row = table.rows.emplace_back();
-    row = {{.text = study.series[setting.series].label},
-           {.text = study.values[setting.value]},
+    row = {{.text = study.series_of(run.setting).label},
+           {.text = study.values[study.value_of(run.setting)]},
            {.text = std::to_string(run.seed), .value = double(run.seed)},
            {.text = to_string(run.status)},
            {.text = run.reason}};
-    for (const auto& column : metrics_columns()) {
-      if (std::string_view(column.name) == "seconds") continue;
-      const auto value = run.rows.empty() ? std::nullopt : column.get(run.rows.back());
+    for (const auto& column : repeatable_columns()) {
+      const auto value = run.last(column);
       row.push_back(value ? TableCell{.text = format_number(*value), .value = value} : TableCell{});
     }
   }
   return table;
 }
 
-void add_configs(const Study& study, const StudyResult& result, StudyReport& report) {
+void add_configs(const Study& study, const GridResult& result, StudyReport& report) {
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     const auto& setting = study.settings[s];
-    const auto name = study.setting_name(setting);
+    const auto& name = setting.name;
     std::string note;
     if (!setting.config) note = "refused: " + setting.refused;
     if (const auto& facts = result.run(s, 0).facts) note = facts->data + ". " + facts->privacy;
-    if (const auto& tuned = study.series[setting.series].tuned; !tuned.empty())
+    if (const auto& tuned = study.series_of(s).tuned; !tuned.empty())
       note += concat(note.empty() ? "" : " ", "Steps found by porter sweep ", tuned, ".");
     report.configs.push_back({.file = file_name(name),
                               .label = name,
@@ -104,12 +101,11 @@ void add_configs(const Study& study, const StudyResult& result, StudyReport& rep
 
 }  // namespace
 
-StudyReport study_report(const Study& study, const StudyResult& result,
-                         const std::string& command) {
+StudyReport study_report(const Study& study, const GridResult& result, const std::string& command) {
   StudyReport report{
       .name = study.name, .title = study.title, .about = study.about, .command = command};
-  report.meta =
-      concat(study.settings.size(), " settings, seeds 1 to ", study.seeds, " · porter ", kVersion);
+  report.meta = concat(study.settings.size(), " settings, seeds 1 to ", study.seeds.size(),
+                       " · porter ", kVersion);
   add_warnings(study, result, report);
   if (study.kind == StudyKind::curves)
     add_curves(study, result, report);

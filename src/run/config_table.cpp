@@ -60,6 +60,22 @@ toml::table parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
+void flatten(const toml::table& table,
+             const std::function<void(const std::string&, const toml::node&)>& use,
+             const std::string& prefix) {
+  for (const auto& [name, node] : table) {
+    const auto key = prefix + std::string(name.str());
+    if (const auto* inner = node.as_table())
+      flatten(*inner, use, key + '.');
+    else
+      use(key, node);
+  }
+}
+
+std::string value_text(const toml::node& node) {
+  return node.is_string() ? '"' + *node.value<std::string>() + '"' : toml_text(node);
+}
+
 void apply_override(toml::table& root, const std::string& override, const std::string& option) {
   const auto equals = override.find('=');
   const auto dot = override.find('.');

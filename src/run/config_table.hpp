@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,14 @@ void resolve_paths(toml::table& root, const std::filesystem::path& folder);
 /// The same for one value of the key "section.key", which stays as it is where it names no file.
 std::string resolved_value(std::string_view key, const std::string& value,
                            const std::filesystem::path& folder);
+
+/// Calls `use` with every "section.key" of a table and its value: both "algorithm.step" = ... and
+/// algorithm = { step = ... }.
+void flatten(const toml::table& table,
+             const std::function<void(const std::string&, const toml::node&)>& use,
+             const std::string& prefix = {});
+/// A value as a list of them is written: texts in double quotes.
+std::string value_text(const toml::node& node);
 
 Config read_config(const toml::table& root, const std::string& source);
 

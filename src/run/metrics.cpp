@@ -24,6 +24,13 @@ void MetricsColumn::set(MetricsRow& row, std::optional<double> value) const {
       field);
 }
 
+std::string MetricsColumn::text(const MetricsRow& row) const {
+  const auto value = get(row);
+  auto text = value ? shortest(*value) : "";
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
 const std::vector<MetricsColumn>& metrics_columns() {
   static const std::vector<MetricsColumn> columns = {
       {"round", &MetricsRow::round},
@@ -56,14 +63,8 @@ std::string metrics_header() {
 
 std::string metrics_line(const MetricsRow& row) {
   std::string line;
-  for (const auto& column : metrics_columns()) {
-    if (!line.empty()) line += ',';
-    const auto value = column.get(row);
-    if (!value) continue;
-    auto text = shortest(*value);
-    if (text.ends_with(".0")) text.resize(text.size() - 2);
-    line += text;
-  }
+  for (const auto& column : metrics_columns())
+    line.append(line.empty() ? "" : ",").append(column.text(row));
   return line + '\n';
 }
 

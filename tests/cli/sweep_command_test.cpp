@@ -30,7 +30,7 @@ class SweepCommand : public CommandTest {
     std::vector<std::string> arguments = {"sweep", "c.toml", "--out", out};
     if (resume) arguments.push_back("--resume");
     RunningPorter run(dir_.path(), arguments, "/dev/null");
-    const auto journal = dir_ / out / "journal.csv";
+    const auto journal = dir_ / out / "journal.jsonl";
     const bool there = run.wait_until([&] {
       if (!fs::exists(journal)) return false;
       const auto text = read_file(journal);
@@ -44,7 +44,7 @@ TEST_F(SweepCommand, WritesTheTableTheBestConfigAndThePage) {
   const auto result = sweep("c.toml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   for (const char* file :
-       {"sweep.toml", "journal.csv", "results.csv", "summary.json", "best.toml", "report.html"})
+       {"sweep.toml", "journal.jsonl", "results.csv", "summary.json", "best.toml", "report.html"})
     EXPECT_TRUE(fs::exists(dir_ / "out" / file)) << file;
   EXPECT_NE(result.output.find("Tuning is not covered by any epsilon"), std::string::npos)
       << result.output;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An experiment file, and a line of the journal of its runs, as a crash may leave it.
 #include "fuzz.hpp"
+#include "grid/grid_journal.hpp"
 #include "porter/core/error.hpp"
 #include "porter/reproduce/study.hpp"
-#include "reproduce/run_journal.hpp"
 
 std::vector<std::string> fuzz_seeds() {
-  porter::StudyRun run{.seed = 3, .status = porter::StudyRun::Status::finished};
+  porter::GridRun run{.seed = 3, .status = porter::RunEnd::finished};
   run.rows.resize(2);
-  run.facts = porter::StudyFacts{.data = "d"};
+  run.facts = porter::GridFacts{.data = "d"};
   return {porter::journal_line("key", run),
           "title = \"t\"\nkind = \"curves\"\nquick = { rounds = 3, keep = 1 }\n[config]\n"
           "algorithm = { rounds = 2 }\n[curves]\nmetrics = [\"loss\"]\n[[series]]\nlabel = \"a\"\n"
@@ -20,7 +20,7 @@ std::vector<std::string> fuzz_seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  porter::parse_journal_entry(text);
+  porter::parse_journal_line(text);
   for (const bool quick : {false, true}) try {
       porter::parse_study(text, "name", "name.toml", "", {.quick = quick});
     } catch (const porter::Error&) {

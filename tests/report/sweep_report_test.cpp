@@ -18,10 +18,10 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-SweepRun run_of(std::size_t setting, std::uint64_t seed, double loss) {
-  SweepRun run{.setting = setting, .seed = seed, .status = SweepStatus::finished};
-  run.row.emplace();
-  run.row->loss = loss;
+GridRun run_of(std::size_t setting, std::uint64_t seed, double loss) {
+  GridRun run{.setting = setting, .seed = seed, .status = RunEnd::finished};
+  run.rows.emplace_back();
+  run.rows[0].loss = loss;
   return run;
 }
 
@@ -37,18 +37,18 @@ struct Sample {
     sweep.metric = find_sweep_metric("loss");
     sweep.seeds = {1, 2};
     sweep.toml = "a < b";
-    std::vector<std::vector<SweepRun>> runs;
+    std::vector<std::vector<GridRun>> runs;
     for (const char* step : {"0.2", "0.1"})
       for (const char* clip : {"\"<linear>:1\"", "none"}) {
         const auto s = sweep.settings.size();
-        SweepSetting setting;
+        GridSetting setting;
         setting.values = {step, clip};
         if (extra) setting.values.push_back("0.5");
         sweep.settings.push_back(setting);
         const double base = loss * static_cast<double>(4 - s);
         runs.push_back({run_of(s, 1, base), run_of(s, 2, base + 1)});
       }
-    runs[3][1].status = SweepStatus::diverged;
+    runs[3][1].status = RunEnd::diverged;
     runs[3][1].reason = "too <fast>";
     result = rank_settings(sweep, runs);
   }
@@ -86,7 +86,7 @@ TEST(SweepPage, IsWholeAndEscapesWhatComesFromOutside) {
 
 TEST(SweepPage, IsWholeWhereNothingFinished) {
   Sample sample;
-  for (auto& setting : sample.result.ranked) setting.status = SweepStatus::failed;
+  for (auto& setting : sample.result.ranked) setting.status = RunEnd::failed;
   const auto page = sweep_page(sample.sweep, sample.result, "porter sweep", "out");
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_NE(page.find("No setting finished"), page.npos);

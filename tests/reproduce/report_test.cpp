@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 
 // A result without any training: the loss of setting s with seed i at round t is (s + i) / (1 + t),
 // |grad|^2 is 1 / (1 + t)^2 of the last round T.
-StudyResult made_up(const Study& study) {
-  StudyResult result{.runs = {}, .seeds = study.seeds};
+GridResult made_up(const Study& study) {
+  GridResult result{.runs = {}, .seeds = study.seeds.size()};
   for (std::size_t s = 0; s < study.settings.size(); ++s)
-    for (std::uint64_t seed = 1; seed <= study.seeds; ++seed) {
-      StudyRun run{.setting = s, .seed = seed, .status = StudyRun::Status::finished};
+    for (const auto seed : study.seeds) {
+      GridRun run{.setting = s, .seed = seed, .status = RunEnd::finished};
       const auto rounds = study.settings[s].config->algorithm.rounds;
       for (const std::uint32_t round : {0U, rounds}) {
         MetricsRow row;
@@ -34,7 +34,7 @@ StudyResult made_up(const Study& study) {
         row.bits_per_agent = 100.0 * round;
         run.rows.push_back(row);
       }
-      run.facts = StudyFacts{.data = "made up", .agents = 4, .samples = 10, .dim = 5};
+      run.facts = GridFacts{.data = "made up", .agents = 4, .samples = 10, .dim = 5};
       run.facts->majority_rate = 0.45;
       result.runs.push_back(run);
     }
@@ -126,11 +126,11 @@ TEST(StudyReport, ASeriesThatOnlyDivergedIsShownAsSuch) {
   const auto study = parsed(two_curves());
   auto result = made_up(study);
   for (auto& run : result.runs)
-    if (run.setting == 1) run.status = StudyRun::Status::diverged;
+    if (run.setting == 1) run.status = RunEnd::diverged;
   const auto report = study_report(study, result, "");
   EXPECT_TRUE(report.figures[0].plot.series[1].diverged);
   EXPECT_EQ(report.tables[0].table.rows[1][1].text, "diverged");
-  result.runs[2].status = StudyRun::Status::finished;
+  result.runs[2].status = RunEnd::finished;
   const auto partly = study_report(study, result, "");
   EXPECT_EQ(partly.figures[0].plot.series[1].name, "BEER <b> (1 of 2 seeds)");
   EXPECT_NE(partly.tables[0].table.rows[1][1].text.find("(1 of 2)"), std::string::npos);

@@ -18,13 +18,13 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 TEST(Study, ResolvesEverySeries) {
   const auto study = parsed(two_curves());
   EXPECT_EQ(study.title, "T");
-  EXPECT_EQ(study.seeds, 2U);
+  EXPECT_EQ(study.seeds.size(), 2U);
   ASSERT_EQ(study.settings.size(), 2U);
   EXPECT_EQ(study.settings[0].config->algorithm.name, "porter-gc");
   EXPECT_EQ(study.settings[1].config->algorithm.name, "beer");
   EXPECT_EQ(study.settings[1].config->algorithm.rounds, 8U);
   EXPECT_EQ(study.series[0].tuned, "search/gc.toml");
-  EXPECT_EQ(study.setting_name(study.settings[1]), "BEER <b>");
+  EXPECT_EQ(study.settings[1].name, "BEER <b>");
 }
 
 TEST(Study, VariesAKeyWithItsOwnOverridesPerValue) {
@@ -42,17 +42,17 @@ TEST(Study, VariesAKeyWithItsOwnOverridesPerValue) {
   EXPECT_EQ(study.setting(1, 1).config->algorithm.step, 0.02);
   EXPECT_EQ(study.series[0].stored[1].at("loss"), 0.25);
   EXPECT_TRUE(study.series[1].stored.empty());
-  EXPECT_EQ(study.setting_name(study.setting(1, 0)), "b, batch = 2");
+  EXPECT_EQ(study.setting(1, 0).name, "b, batch = 2");
 }
 
 TEST(Study, QuickKeepsLess) {
   const auto curves = parsed(two_curves(), {.quick = true});
-  EXPECT_EQ(curves.seeds, 1U);
+  EXPECT_EQ(curves.seeds.size(), 1U);
   EXPECT_EQ(curves.settings[0].config->algorithm.rounds, 4U);
   const auto slope = parsed(small_slope(), {.quick = true});
   EXPECT_EQ(slope.values.size(), 2U);
   EXPECT_EQ(slope.setting(0, 1).config->algorithm.rounds, 4U) << "rounds are what is studied";
-  EXPECT_EQ(parsed(two_curves(), {.quick = true, .seeds = 3}).seeds, 3U);
+  EXPECT_EQ(parsed(two_curves(), {.quick = true, .seeds = 3}).seeds.size(), 3U);
 }
 
 TEST(Study, KeepsASettingThatTheConfigRefuses) {
@@ -136,7 +136,7 @@ TEST(StudyFiles, AreAllSound) {
       EXPECT_FALSE(study.about.empty());
       EXPECT_EQ(study.title, study_title(text, name));
       for (const auto& setting : study.settings)
-        EXPECT_TRUE(setting.config) << study.setting_name(setting) << ": " << setting.refused;
+        EXPECT_TRUE(setting.config) << setting.name << ": " << setting.refused;
     }
 }
 

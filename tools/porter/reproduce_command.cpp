@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "commands.hpp"
+#include "grid_progress.hpp"
 #include "png.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/reproduce/closed_forms.hpp"
 #include "porter/reproduce/report.hpp"
-#include "reproduce_progress.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -107,15 +107,9 @@ std::string command_for(const Entry& entry, const Options& options) {
 // Nothing when it was interrupted.
 std::optional<StudyReport> carry_out(const Entry& entry, const Study& study, const Options& options,
                                      const std::string& place) {
-  ReproduceProgress progress(study, place);
-  const auto result =
-      run_study(study, fs::path(options.out) / entry.name,
-                {.threads = options.threads,
-                 .forget = options.force,
-                 .stop_requested = interrupted,
-                 .after_round = [&](const StudyCounters& counters, std::size_t setting) {
-                   progress.after_round(counters, setting);
-                 }});
+  GridProgress progress(study, place + ' ' + study.name);
+  const auto result = run_grid(study, fs::path(options.out) / entry.name,
+                               progress.hooks(options.threads), options.force);
   progress.close();
   if (!result) return std::nullopt;
   fmt::print("  {} runs trained, {} taken from the journal", result->trained,

@@ -5,11 +5,11 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "grid_progress.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/report/sweep_report.hpp"
 #include "run_one.hpp"
-#include "sweep_progress.hpp"
 
 namespace porter::cli {
 namespace {
@@ -67,8 +67,7 @@ void print_plan(const Sweep& sweep) {
              sweep.settings.size(), sweep.seeds.size(), sweep.settings.size() * sweep.seeds.size(),
              sweep.metric.column.name, sweep.metric.higher_is_better ? "higher" : "lower");
   for (const auto& setting : sweep.settings)
-    if (!setting.config)
-      fmt::print("will fail: {}: {}\n", setting.name(sweep.keys), setting.refused);
+    if (!setting.config) fmt::print("will fail: {}: {}\n", setting.name, setting.refused);
   std::fflush(stdout);
 }
 
@@ -81,8 +80,8 @@ void print_result(const Sweep& sweep, const SweepResult& result, const fs::path&
   fmt::print("\n");
   for (const auto& note : sweep_notes(sweep, result)) fmt::print("  {}\n", note);
   if (const auto* best = result.best())
-    fmt::print("\nbest: {}\n  {} run {}\n", sweep.settings[best->setting].name(sweep.keys),
-               command_name(), (out / "best.toml").string());
+    fmt::print("\nbest: {}\n  {} run {}\n", sweep.settings[best->setting].name, command_name(),
+               (out / "best.toml").string());
   fmt::print("report: {}\n", fs::absolute(out / "report.html").lexically_normal().string());
 }
 
@@ -93,7 +92,7 @@ int run(const Options& options) {
   if (!options.json) print_plan(sweep);
   if (options.dry_run) {
     if (!options.json)
-      for (const auto& setting : sweep.settings) fmt::print("{}\n", setting.name(sweep.keys));
+      for (const auto& setting : sweep.settings) fmt::print("{}\n", setting.name);
     return 0;
   }
   catch_interrupts();
@@ -101,13 +100,8 @@ int run(const Options& options) {
   const auto existing = options.resume  ? ExistingRun::resume
                         : options.force ? ExistingRun::replace
                                         : ExistingRun::refuse;
-  SweepProgress progress(sweep);
-  const auto result =
-      run_sweep(sweep, out, existing,
-                {.jobs = options.jobs,
-                 .stop_requested = interrupted,
-                 .after_round = [&](const SweepCounters& now) { progress.after_round(now); },
-                 .after_run = [&](const SweepRun& run) { progress.after_run(run); }});
+  GridProgress progress(sweep, "sweep", sweep.metric);
+  const auto result = run_sweep(sweep, out, existing, progress.hooks(options.jobs));
   progress.close();
   if (!result) {
     fmt::print(stderr, "interrupted; resume with:\n  {} sweep {} --out {} --resume\n",
@@ -171,7 +165,7 @@ void add_sweep_command(App& app, int& exit_code) {
   command->footer(
       "The folder gets results.csv (every run; failed ones with the reason), summary.json,\n"
       "best.toml (run it with porter run), report.html, sweep.toml (repeats the sweep) and\n"
-      "journal.csv. Results do not depend on --jobs or on interruptions. The epsilon of a run "
+      "journal.jsonl. Results do not depend on --jobs or on interruptions. The epsilon of a run "
       "does\n"
       "not cover the search on the same data. See docs/sweep.md.");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "porter/grid/sweep.hpp"
 #include "porter/report/table.hpp"
-#include "porter/run/sweep.hpp"
 
 namespace porter {
 

@@ -8,7 +8,7 @@
 #include "porter/report/bar_chart.hpp"
 #include "porter/report/plot.hpp"
 #include "porter/report/table.hpp"
-#include "porter/reproduce/study_run.hpp"
+#include "porter/reproduce/study.hpp"
 
 namespace porter {
 
@@ -47,7 +47,7 @@ struct StudyReport {
 };
 
 /// Tables, plots, warnings and configs of a study that has run.
-StudyReport study_report(const Study& study, const StudyResult& result, const std::string& command);
+StudyReport study_report(const Study& study, const GridResult& result, const std::string& command);
 
 /// One self-contained page.
 std::string report_page(const StudyReport& report);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "porter/run/config.hpp"
+#include "porter/grid/grid.hpp"
 
 namespace porter {
 
@@ -31,38 +31,31 @@ struct StudySeries {
   std::vector<StoredFigures> stored = {};  ///< empty, or one per value
 };
 
-/// One config of a study: it runs once per seed.
-struct StudySetting {
-  std::size_t series = 0, value = 0;  ///< indices
-  std::optional<Config> config = {};  ///< with seed 1; nothing where it is refused
-  std::string refused = {};           ///< why
-  std::string missing_data = {};      ///< the data set that built-in data stands in for
-};
-
 /// A question, the runs that answer it and how the answer is shown: an experiment file, every
-/// choice made.
-struct Study {
+/// choice made. The settings go by series, then by value; the seeds are 1, 2, ...
+struct Study : Grid {
   std::string name, title, about;
   std::string text;  ///< the file
   StudyKind kind = StudyKind::curves;
-  std::uint32_t seeds = 5;  ///< run.seed = 1..seeds
   bool quick = false;
 
   std::vector<StudySeries> series;
   std::string vary;                 ///< the key that takes several values; may be empty
   std::vector<std::string> values;  ///< as a config writes them; one empty text where none varies
-  std::vector<StudySetting> settings;  ///< by series, then by value
 
   std::vector<std::string> metrics;  ///< curves, bars: columns of metrics.csv
   std::string x, y;                  ///< slope, bars (x only): see study_figure
   double exponent = 0;               ///< slope: the theorem's
   std::string theorem;               ///< slope
 
-  const StudySetting& setting(std::size_t series_index, std::size_t value_index) const {
+  const GridSetting& setting(std::size_t series_index, std::size_t value_index) const {
     return settings[series_index * values.size() + value_index];
   }
-  /// "PORTER-DP, epsilon = 2".
-  std::string setting_name(const StudySetting& setting) const;
+  /// Of the setting with this index.
+  const StudySeries& series_of(std::size_t setting) const {
+    return series[setting / values.size()];
+  }
+  std::size_t value_of(std::size_t setting) const { return setting % values.size(); }
 };
 
 struct StudyOptions {

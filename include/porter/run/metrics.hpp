@@ -41,6 +41,8 @@ struct MetricsColumn {
   /// Nothing for an empty cell.
   std::optional<double> get(const MetricsRow& row) const;
   void set(MetricsRow& row, std::optional<double> value) const;
+  /// The cell: the shortest number that reads back exactly.
+  std::string text(const MetricsRow& row) const;
 };
 const std::vector<MetricsColumn>& metrics_columns();
 

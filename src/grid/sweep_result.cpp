@@ -6,10 +6,8 @@
 #include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
-#include "porter/run/sweep.hpp"
-#include "porter/run/sweep_values.hpp"
+#include "porter/grid/sweep.hpp"
 #include "porter/version.hpp"
-#include "sweep_journal.hpp"
 
 namespace porter {
 namespace {
@@ -18,28 +16,28 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kApart = 1.5;  // times the loss of the average: the agents disagree
 
-int order_of(SweepStatus status) { return static_cast<int>(status); }
+int order_of(RunEnd status) { return static_cast<int>(status); }
 
-SettingResult summed_up(const Sweep& sweep, std::vector<SweepRun> runs) {
-  SettingResult result{.setting = runs.front().setting, .status = SweepStatus::finished};
+SettingResult summed_up(const Sweep& sweep, std::vector<GridRun> runs) {
+  SettingResult result{.setting = runs.front().setting, .status = RunEnd::finished};
   std::size_t bad = 0, tried = 0;
   for (const auto& run : runs) {
-    tried += run.status != SweepStatus::skipped;
-    if (run.status == SweepStatus::finished || run.status == SweepStatus::skipped) continue;
+    tried += run.status != RunEnd::skipped;
+    if (run.status == RunEnd::finished || run.status == RunEnd::skipped) continue;
     ++bad;
-    if (result.status != SweepStatus::finished && order_of(run.status) <= order_of(result.status))
+    if (result.status != RunEnd::finished && order_of(run.status) <= order_of(result.status))
       continue;
     result.status = run.status;
     result.reason = run.reason;
   }
-  const bool some = result.status == SweepStatus::diverged && bad < tried;
+  const bool some = result.status == RunEnd::diverged && bad < tried;
   if (some) result.reason = concat(bad, " of ", tried, " seeds: ", result.reason);
   result.runs = std::move(runs);
   result.mean = result.mean_of(sweep.metric.column);
   if (result.mean && result.runs.size() > 1) {
     double squares = 0;
     for (const auto& run : result.runs)
-      squares += std::pow(*sweep.metric.column.get(*run.row) - *result.mean, 2);
+      squares += std::pow(*run.last(sweep.metric.column) - *result.mean, 2);
     result.stddev = std::sqrt(squares / static_cast<double>(result.runs.size() - 1));
   }
   return result;
@@ -105,10 +103,22 @@ std::string agents_apart(const Sweep& sweep, const SettingResult& best) {
 
 }  // namespace
 
+SweepMetric find_sweep_metric(const std::string& name) {
+  const std::vector<std::string_view> others = {"round", "epsilon", "seconds"};
+  std::string known;
+  for (const auto& column : metrics_columns()) {
+    const std::string_view title = column.name;
+    if (std::find(others.begin(), others.end(), title) != others.end()) continue;
+    if (name == title) return {column, title.find("accuracy") != title.npos};
+    known += (known.empty() ? "" : ", ") + std::string(title);
+  }
+  fail(ErrorKind::usage, "metric: expected one of ", known, "; found \"", name, "\"");
+}
+
 std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const {
   double sum = 0;
   for (const auto& run : runs) {
-    const auto value = run.row ? column.get(*run.row) : std::nullopt;
+    const auto value = run.last(column);
     if (!value) return std::nullopt;
     sum += *value;
   }
@@ -116,25 +126,26 @@ std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const 
 }
 
 const SettingResult* SweepResult::best() const {
-  const bool any = !ranked.empty() && ranked.front().status == SweepStatus::finished;
+  const bool any = !ranked.empty() && ranked.front().status == RunEnd::finished;
   return any ? &ranked.front() : nullptr;
 }
 
-std::size_t SweepResult::count(SweepStatus status) const {
+std::size_t SweepResult::count(RunEnd status) const {
   return static_cast<std::size_t>(std::count_if(
       ranked.begin(), ranked.end(), [&](const auto& result) { return result.status == status; }));
 }
 
-SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<SweepRun>> runs) {
+SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<GridRun>> runs) {
   SweepResult result;
   for (auto& of_setting : runs) result.ranked.push_back(summed_up(sweep, std::move(of_setting)));
   const auto round = [](const SettingResult& r) {
-    return r.runs.front().row ? r.runs.front().row->round : 0;
+    const auto& rows = r.runs.front().rows;
+    return rows.empty() ? 0 : rows.back().round;
   };
   std::stable_sort(result.ranked.begin(), result.ranked.end(), [&](const auto& a, const auto& b) {
     if (a.status != b.status) return order_of(a.status) < order_of(b.status);
-    if (a.status == SweepStatus::dropped && round(a) != round(b)) return round(a) > round(b);
-    const bool by_metric = a.status == SweepStatus::finished || a.status == SweepStatus::dropped;
+    if (a.status == RunEnd::dropped && round(a) != round(b)) return round(a) > round(b);
+    const bool by_metric = a.status == RunEnd::finished || a.status == RunEnd::dropped;
     return by_metric && a.mean && b.mean && sweep.metric.better(*a.mean, *b.mean);
   });
   return result;
@@ -181,7 +192,9 @@ std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
                     quoted_csv(run.reason));
       for (const auto& value : sweep.settings[run.setting].values)
         out += ',' + quoted_csv(plain_value(value));
-      out += ',' + repeatable_cells(run.row) + '\n';
+      for (const auto& column : repeatable_columns())
+        out += ',' + (run.rows.empty() ? "" : column.text(run.rows.back()));
+      out += '\n';
     }
   return out;
 }
@@ -193,10 +206,10 @@ std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result) {
                {"better", sweep.metric.higher_is_better ? "higher" : "lower"},
                {"seeds", sweep.seeds},
                {"settings", sweep.settings.size()},
-               {"finished", result.count(SweepStatus::finished)},
-               {"dropped", result.count(SweepStatus::dropped)},
-               {"diverged", result.count(SweepStatus::diverged)},
-               {"failed", result.count(SweepStatus::failed)},
+               {"finished", result.count(RunEnd::finished)},
+               {"dropped", result.count(RunEnd::dropped)},
+               {"diverged", result.count(RunEnd::diverged)},
+               {"failed", result.count(RunEnd::failed)},
                {"best", best ? setting_json(sweep, *best) : Json(nullptr)},
                {"notes", sweep_notes(sweep, result)},
                {"ranked", Json::array()}};

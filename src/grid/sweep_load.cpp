@@ -4,12 +4,12 @@
 #include <set>
 #include <sstream>
 
-#include "config_table.hpp"
 #include "porter/core/error.hpp"
+#include "porter/grid/sweep.hpp"
 #include "porter/io/file.hpp"
-#include "porter/run/sweep.hpp"
-#include "porter/run/sweep_values.hpp"
-#include "toml_section.hpp"
+#include "run/config_table.hpp"
+#include "run/toml_section.hpp"
+#include "sweep_values.hpp"
 
 namespace porter {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostSettings = 100000;
-constexpr std::uint32_t kMostSeeds = 1000, kMostHalvings = 16;
+constexpr std::uint32_t kMostHalvings = 16;
 constexpr std::uint32_t kTriesPerSetting = 20;  // a random search draws none twice, if it can
 
 // A list or the text of a SweepValues.
@@ -28,35 +28,8 @@ std::string values_text(const std::string& key, const toml::node& node) {
           ": expected a list of values or a text such as \"log:0.01..1:5\", found ",
           toml_text(node));
   std::string out;
-  for (const auto& item : *list) {
-    const auto text = item.is_string() ? '"' + *item.value<std::string>() + '"' : toml_text(item);
-    out += (out.empty() ? "" : ",") + text;
-  }
+  for (const auto& item : *list) out += (out.empty() ? "" : ",") + value_text(item);
   return out;
-}
-
-// Both "algorithm.step" = ... and algorithm.step = ...
-void read_vary(const toml::table& table, const std::string& prefix, SweepOptions& options) {
-  for (const auto& [name, node] : table) {
-    const auto key = prefix + std::string(name.str());
-    if (const auto* inner = node.as_table())
-      read_vary(*inner, key + '.', options);
-    else
-      options.vary.emplace_back(key, values_text(key, node));
-  }
-}
-
-// One of [[sweep.settings]]: both "algorithm.step" = ... and algorithm.step = ...
-void read_setting(const toml::table& table, const std::string& prefix,
-                  std::vector<std::pair<std::string, std::string>>& setting) {
-  for (const auto& [name, node] : table) {
-    const auto key = prefix + std::string(name.str());
-    if (const auto* inner = node.as_table())
-      read_setting(*inner, key + '.', setting);
-    else
-      setting.emplace_back(
-          key, node.is_string() ? '"' + *node.value<std::string>() + '"' : toml_text(node));
-  }
 }
 
 template <class Number>
@@ -73,7 +46,9 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
   if (const auto* vary = section.find("vary")) {
     section.check(vary->is_table(), "vary", "expected a section [sweep.vary], found ",
                   toml_text(*vary));
-    read_vary(*vary->as_table(), "", options);
+    flatten(*vary->as_table(), [&](const std::string& key, const toml::node& node) {
+      options.vary.emplace_back(key, values_text(key, node));
+    });
   }
   if (const auto* settings = section.find("settings")) {
     section.check(settings->is_array_of_tables() || settings->is_array(), "settings",
@@ -82,7 +57,10 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
     for (const auto& item : *settings->as_array()) {
       section.check(item.is_table(), "settings",
                     "expected settings such as { algorithm.step = 0.1 }, found ", toml_text(item));
-      read_setting(*item.as_table(), "", options.settings.emplace_back());
+      auto& setting = options.settings.emplace_back();
+      flatten(*item.as_table(), [&](const std::string& key, const toml::node& node) {
+        setting.emplace_back(key, value_text(node));
+      });
     }
   }
   read_optional(section, "random", options.random, 0, kMostSettings);
@@ -258,9 +236,11 @@ std::vector<Values> varied(SweepOptions& options, SweepDesign design, std::uint6
   return design == SweepDesign::random ? drawn(axes, *options.random, seed) : grid(axes);
 }
 
-SweepSetting make_setting(toml::table root, const std::string& source, const fs::path& folder,
-                          const std::vector<std::string>& keys, Values values) {
-  SweepSetting setting{.values = std::move(values), .config = {}, .refused = {}};
+GridSetting make_setting(toml::table root, const std::string& source, const fs::path& folder,
+                         const std::vector<std::string>& keys, Values values) {
+  GridSetting setting{.values = std::move(values)};
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    setting.name += (i > 0 ? ", " : "") + keys[i] + " = " + plain_value(setting.values[i]);
   try {
     for (std::size_t i = 0; i < keys.size(); ++i)
       apply_override(root, keys[i] + '=' + setting.values[i], "vary");
@@ -277,13 +257,6 @@ SweepSetting make_setting(toml::table root, const std::string& source, const fs:
 }
 
 }  // namespace
-
-std::string SweepSetting::name(const std::vector<std::string>& keys) const {
-  std::string out;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    out += (i > 0 ? ", " : "") + keys[i] + " = " + plain_value(values[i]);
-  return out;
-}
 
 Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides,
                  const SweepOptions& wins) {

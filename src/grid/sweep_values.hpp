@@ -36,7 +36,4 @@ class SweepValues {
   std::size_t count_ = 0;  // of a range; 0: not given
 };
 
-/// A value as people read it: a text without its quotes.
-std::string plain_value(const std::string& value);
-
 }  // namespace porter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/run/sweep.hpp"
+#include "porter/grid/sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/run/experiment.hpp"
-#include "porter/run/sweep_run.hpp"
 #include "run/locked_log.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
@@ -63,9 +62,9 @@ class SweepTest : public testing::Test {
       done = run_sweep(sweep, dir_ / out, piece == 0 ? ExistingRun::refuse : ExistingRun::resume,
                        {.jobs = 2,
                         .stop_requested = [&] { return seen >= runs; },
-                        .after_round = [&](const SweepCounters&) { counting = true; },
+                        .after_round = [&](const GridCounters&, std::size_t) { counting = true; },
                         .after_run =
-                            [&](const SweepRun&) {
+                            [&](const GridRun&) {
                               if (counting) ++seen;  // those of earlier pieces do not count
                             }})
                  .has_value();
@@ -97,7 +96,7 @@ TEST_F(SweepTest, AGridIsEveryCombinationInOrder) {
   EXPECT_EQ(grid.settings[4].config->algorithm.step, 0.2);
   EXPECT_EQ(grid.settings[4].config->algorithm.batch, 2U);
   EXPECT_EQ(grid.settings[4].config->algorithm.consensus, 0.2) << "the rest is the config's";
-  EXPECT_EQ(grid.settings[4].name(grid.keys), "algorithm.step = 0.2, algorithm.batch = 2");
+  EXPECT_EQ(grid.settings[4].name, "algorithm.step = 0.2, algorithm.batch = 2");
 }
 
 TEST_F(SweepTest, RangesAreEvenOrByEqualFactorsAndKeepTheirEnds) {
@@ -251,7 +250,8 @@ TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
       MetricsRow last;
       train(alone, {.after_evaluation = [&](const MetricsRow& row) { last = row; }});
       last.seconds = 0;
-      EXPECT_EQ(metrics_line(*run.row), metrics_line(last)) << run.setting << ", " << run.seed;
+      EXPECT_EQ(metrics_line(run.rows.back()), metrics_line(last))
+          << run.setting << ", " << run.seed;
     }
   ASSERT_TRUE(result->best());
   EXPECT_LE(*result->ranked[0].mean, *result->ranked[1].mean);
@@ -269,9 +269,9 @@ TEST_F(SweepTest, BadSettingsAreRowsWithReasons) {
   ASSERT_EQ(grid.settings.size(), 8U);
   const auto result = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->count(SweepStatus::finished), 1U);
-  EXPECT_EQ(result->count(SweepStatus::diverged), 1U);
-  EXPECT_EQ(result->count(SweepStatus::failed), 6U);
+  EXPECT_EQ(result->count(RunEnd::finished), 1U);
+  EXPECT_EQ(result->count(RunEnd::diverged), 1U);
+  EXPECT_EQ(result->count(RunEnd::failed), 6U);
   ASSERT_TRUE(result->best());
   EXPECT_EQ(result->best()->setting, 0U);
   const auto csv = read_file(dir_ / "out" / "results.csv");
@@ -319,11 +319,11 @@ TEST_F(SweepTest, HalvingDropsTheWorseHalfAndChangesNoSurvivor) {
   const auto all = run_sweep(full, dir_ / "full", ExistingRun::refuse, {});
   const auto some = run_sweep(halved, dir_ / "halved", ExistingRun::refuse, {});
   ASSERT_TRUE(all && some);
-  EXPECT_EQ(some->count(SweepStatus::finished), 2U) << "5, then 3, then 2";
-  EXPECT_EQ(some->count(SweepStatus::dropped), 3U);
+  EXPECT_EQ(some->count(RunEnd::finished), 2U) << "5, then 3, then 2";
+  EXPECT_EQ(some->count(RunEnd::dropped), 3U);
   for (const auto& setting : some->ranked) {
-    const auto round = setting.runs[0].row->round;
-    if (setting.status == SweepStatus::dropped) {
+    const auto round = setting.runs[0].rows.back().round;
+    if (setting.status == RunEnd::dropped) {
       EXPECT_TRUE(round == 10 || round == 20) << round;
       EXPECT_NE(setting.reason.find("of 40: number"), std::string::npos) << setting.reason;
       continue;
@@ -332,7 +332,7 @@ TEST_F(SweepTest, HalvingDropsTheWorseHalfAndChangesNoSurvivor) {
       return other.setting == setting.setting;
     });
     for (std::size_t s = 0; s < setting.runs.size(); ++s)
-      EXPECT_EQ(metrics_line(*setting.runs[s].row), metrics_line(*same->runs[s].row));
+      EXPECT_EQ(metrics_line(setting.runs[s].rows.back()), metrics_line(same->runs[s].rows.back()));
   }
   // With so short a run the loss falls faster the larger the step, at every rung.
   EXPECT_EQ(some->best()->setting, 4U);
@@ -342,14 +342,15 @@ TEST_F(SweepTest, HalvingDropsTheWorseHalfAndChangesNoSurvivor) {
 TEST_F(SweepTest, HalfALineIsDroppedAndOtherDamageIsNamed) {
   const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
   const auto whole = results(grid, "out");
-  const auto journal = dir_ / "out" / "journal.csv";
+  const auto journal = dir_ / "out" / "journal.jsonl";
   const auto text = read_file(journal);
   write_file(journal, text.substr(0, text.size() - 20));
   EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::resume, {}));
   EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
   EXPECT_EQ(read_file(journal).size(), text.size());
 
-  for (const char* bad : {"0,1,finished,x\n", "9,1,failed,,,,,,,,,,,,,,,,,\n", "junk\n"}) {
+  for (const char* bad : {"{\"key\":\"a\",\"status\":\"finished\",\"rows\":[]}\n",
+                          "{\"key\":\"a\",\"status\":\"paused\",\"rows\":[[1]]}\n", "junk\n"}) {
     write_file(journal, text + bad);
     try {
       run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
@@ -358,6 +359,50 @@ TEST_F(SweepTest, HalfALineIsDroppedAndOtherDamageIsNamed) {
       EXPECT_NE(std::string(error.what()).find("line 6"), std::string::npos) << error.what();
     }
   }
+}
+
+TEST_F(SweepTest, ASweepOfAnotherVersionIsRefusedAndCanBeReplaced) {
+  const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
+  const auto whole = results(grid, "out");
+  const auto journal = dir_ / "out" / "journal.jsonl";
+  const auto refusal = [&]() -> std::string {
+    try {
+      run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string other = "{\"journal\":\"porter\",\"porter\":\"9.0.0\"}\n";
+  write_file(journal, other);
+  EXPECT_NE(refusal().find("another version of porter"), std::string::npos) << refusal();
+  EXPECT_EQ(read_file(journal), other) << "nothing was touched";
+  fs::rename(journal, dir_ / "out" / "journal.csv");
+  EXPECT_NE(refusal().find("another version of porter"), std::string::npos) << refusal();
+  EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::replace, {}));
+  EXPECT_FALSE(fs::exists(dir_ / "out" / "journal.csv"));
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+}
+
+TEST_F(SweepTest, FiguresThatAreNotFiniteAreTheSameAfterAResumption) {
+  const auto grid = sweep({{"algorithm.step", "1e200,0.1"}}, {.hopeless = 0},
+                          {"algorithm.compressor=identity", "algorithm.name=dsgd"});
+  const auto whole = results(grid, "out");
+  EXPECT_TRUE(whole.find("nan") != whole.npos || whole.find(",inf") != whole.npos) << whole;
+  EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::resume, {}));
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+}
+
+TEST_F(SweepTest, FilesOfOneNameInTwoFoldersAreTwoSettings) {
+  fs::create_directory(dir_ / "other");
+  const auto text = read_file(dir_ / "train.csv");
+  write_file(dir_ / "other" / "train.csv", text.substr(text.size() / 2));
+  const auto grid = sweep({{"data.train", "train.csv,other/train.csv"}}, {.seeds = 1});
+  const auto whole = results(grid, "out");
+  const auto again = run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+  EXPECT_NE(again->ranked[0].mean, again->ranked[1].mean);
 }
 
 TEST_F(SweepTest, AnotherSweepIsRefusedAndTheDifferenceNamed) {
@@ -378,7 +423,7 @@ TEST_F(SweepTest, NothingTouchesAFolderThatAnotherSweepWorksIn) {
   const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
   const auto whole = results(grid, "out");
   {
-    const LockedLog other(dir_ / "out" / "journal.csv", "porter sweep");
+    const LockedLog other(dir_ / "out" / "journal.jsonl", "porter sweep");
     for (const auto existing : {ExistingRun::resume, ExistingRun::replace}) try {
         run_sweep(grid, dir_ / "out", existing, {});
         ADD_FAILURE() << "accepted";
@@ -396,11 +441,11 @@ TEST_F(SweepTest, AFailedRunIsTriedAgainWhenItsCauseIsGone) {
   const auto grid = sweep({{"data.train", "train.csv,late.csv"}});
   const auto before = run_sweep(grid, dir_ / "out", ExistingRun::refuse, {});
   ASSERT_TRUE(before);
-  EXPECT_EQ(before->count(SweepStatus::failed), 1U);
+  EXPECT_EQ(before->count(RunEnd::failed), 1U);
   fs::copy(dir_ / "train.csv", dir_ / "late.csv");
   const auto after = run_sweep(grid, dir_ / "out", ExistingRun::resume, {});
   ASSERT_TRUE(after);
-  EXPECT_EQ(after->count(SweepStatus::finished), 2U);
+  EXPECT_EQ(after->count(RunEnd::finished), 2U);
 }
 
 TEST_F(SweepTest, NotesSayWhatEpsilonDoesNotCoverAndWhereTheRangeEnds) {
@@ -419,9 +464,9 @@ TEST_F(SweepTest, PrivateRunsShareTheirCalibration) {
   ASSERT_TRUE(result);
   for (const auto& setting : result->ranked)
     for (const auto& run : setting.runs) {
-      ASSERT_TRUE(run.row && run.row->epsilon) << run.reason;
-      EXPECT_LE(*run.row->epsilon, 2);
-      EXPECT_EQ(*run.row->epsilon, *result->ranked[0].runs[0].row->epsilon);
+      ASSERT_TRUE(!run.rows.empty() && run.rows[0].epsilon) << run.reason;
+      EXPECT_LE(*run.rows[0].epsilon, 2);
+      EXPECT_EQ(*run.rows[0].epsilon, *result->ranked[0].runs[0].rows[0].epsilon);
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/run/sweep_values.hpp"
+#include "sweep_values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,11 +43,6 @@ double rounded(double value, int digits) {
 std::string whole_text(double value) { return std::to_string(std::llround(value)); }
 
 }  // namespace
-
-std::string plain_value(const std::string& value) {
-  const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
-  return quoted ? value.substr(1, value.size() - 2) : value;
-}
 
 SweepValues::SweepValues(const std::string& key, std::string_view text) : key_(key), text_(text) {
   const auto spec = split_spec(text);

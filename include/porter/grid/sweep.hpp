@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "porter/run/config.hpp"
-#include "porter/run/metrics.hpp"
+#include "porter/grid/grid.hpp"
+#include "porter/run/run_folder.hpp"
 
 namespace porter {
 
@@ -27,16 +27,6 @@ struct SweepOptions {
   std::optional<double> hopeless = {};        ///< times the start's loss; 0: never; default 10
 };
 
-/// One choice of values.
-struct SweepSetting {
-  std::vector<std::string> values;  ///< one per key, as a config writes them
-  std::optional<Config> config;     ///< with the first seed; nothing where it is refused
-  std::string refused;              ///< why
-
-  /// "step = 0.1, batch = 8", with the keys' sections.
-  std::string name(const std::vector<std::string>& keys) const;
-};
-
 /// A figure of the last evaluation to choose by.
 struct SweepMetric {
   MetricsColumn column;
@@ -51,10 +41,8 @@ SweepMetric find_sweep_metric(const std::string& name);
 enum class SweepDesign { grid, random, listed };
 
 /// A sweep, every choice made: which settings run, with which seeds, and how the best is found.
-struct Sweep {
-  std::vector<std::string> keys;
-  std::vector<SweepSetting> settings;
-  std::vector<std::uint64_t> seeds;
+struct Sweep : Grid {
+  std::vector<std::string> keys;  ///< that vary
   SweepMetric metric;
   std::uint32_t halving = 0;
   double hopeless = 10;
@@ -67,32 +55,12 @@ struct Sweep {
 Sweep load_sweep(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                  const SweepOptions& wins);
 
-/// How a run of a setting ended, or where it stands.
-enum class SweepStatus {
-  paused,    ///< has reached the round of a halving and waits
-  finished,  ///< all rounds
-  dropped,   ///< was not among the better half
-  diverged,  ///< left the finite numbers, or was hopeless
-  failed,    ///< could not be run; a resumed sweep tries again
-  skipped,   ///< another seed of the setting diverged or failed before
-};
-const char* to_string(SweepStatus status);
-
-/// What is known of one setting with one seed.
-struct SweepRun {
-  std::size_t setting = 0;
-  std::uint64_t seed = 0;
-  SweepStatus status = SweepStatus::failed;
-  std::optional<MetricsRow> row = {};  ///< the last evaluation; its seconds are always 0
-  std::string reason = {};             ///< why it did not finish, one line
-};
-
 /// A setting over all its seeds.
 struct SettingResult {
   std::size_t setting = 0;
-  SweepStatus status = SweepStatus::failed;  ///< the worst of its runs
+  RunEnd status = RunEnd::failed;  ///< the worst of its runs
   std::string reason = {};
-  std::vector<SweepRun> runs = {};               ///< in the order of the seeds
+  std::vector<GridRun> runs = {};                ///< in the order of the seeds
   std::optional<double> mean = {}, stddev = {};  ///< of the metric, where every run has it
 
   /// The mean of a column over the runs, where every run has it.
@@ -104,11 +72,11 @@ struct SweepResult {
   std::vector<SettingResult> ranked;
   /// nullptr where no setting finished.
   const SettingResult* best() const;
-  std::size_t count(SweepStatus status) const;
+  std::size_t count(RunEnd status) const;
 };
 
 /// `runs` has a vector per setting with a run per seed.
-SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<SweepRun>> runs);
+SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<GridRun>> runs);
 
 /// What a reader must know, a sentence each: that epsilon does not cover the choice, metrics that
 /// mislead, a best value at the end of its range.
@@ -117,5 +85,22 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
 /// One line per setting and seed, in order; the same bytes however the sweep was carried out.
 std::string sweep_csv(const Sweep& sweep, const SweepResult& result);
 std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result);
+
+/// Carries out a sweep in its folder: sweep.toml, journal.jsonl (one line per run, on disk before
+/// the next one starts) and, when it is complete, results.csv, summary.json and best.toml.
+///
+/// Runs are trained in stages, and what is decided between two stages depends on their results
+/// only, so neither the number of jobs nor an interruption changes anything:
+///  - every setting with the first seed; a setting that diverged or failed stops here;
+///  - the others with the other seeds;
+///  - with `halving` = h both of these first to round T / 2^h, then to T / 2^(h-1), ..., T; at each
+///    but the last, the better half of the settings (rounded up) by the mean of the metric goes on.
+/// A run is hopeless when its loss is above `hopeless` times the loss at the start.
+///
+/// Nothing comes back when a stop was requested: runs underway leave a checkpoint. Error{usage} if
+/// the folder holds a sweep (refuse), another sweep or one of another version of porter (resume),
+/// or something else.
+std::optional<SweepResult> run_sweep(const Sweep& sweep, const std::filesystem::path& folder,
+                                     ExistingRun existing, const GridHooks& hooks);
 
 }  // namespace porter

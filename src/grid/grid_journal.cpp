@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grid_journal.hpp"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "io/json_text.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+#include "porter/version.hpp"
+#include "run/config_keys.hpp"
+#include "run/difference.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
+
+// The first line. Rows are lists, in this order of columns.
+std::string header() {
+  Json columns = Json::array();
+  for (const auto& column : repeatable_columns()) columns.push_back(column.name);
+  return json_text({{"journal", "porter"}, {"porter", kVersion}, {"columns", columns}}) + '\n';
+}
+
+// JSON has no word for infinity; as a text it is the same after a resumption.
+Json number_json(const std::optional<double>& value) {
+  if (!value) return nullptr;
+  return std::isfinite(*value) ? Json(*value) : Json(shortest(*value));
+}
+
+std::optional<double> parse_number_json(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  return json.is_string() ? parse_number<double>(json.get<std::string>()) : std::nullopt;
+}
+
+Json row_json(const MetricsRow& row) {
+  Json cells = Json::array();
+  for (const auto& column : repeatable_columns()) cells.push_back(number_json(column.get(row)));
+  return cells;
+}
+
+bool is_round(double value) { return value >= 0 && value < kEnd && value == std::floor(value); }
+
+std::optional<MetricsRow> parse_row(const Json& json) {
+  const auto& columns = repeatable_columns();
+  if (!json.is_array() || json.size() != columns.size()) return std::nullopt;
+  MetricsRow row;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto value = parse_number_json(json[i]);
+    const bool round = std::holds_alternative<std::uint32_t MetricsRow::*>(columns[i].field);
+    if ((!value && !json[i].is_null()) || (round && !is_round(value.value_or(-1))))
+      return std::nullopt;
+    columns[i].set(row, value);
+  }
+  return row;
+}
+
+Json facts_json(const GridFacts& facts) {
+  return {{"data", facts.data},
+          {"agents", facts.agents},
+          {"samples", facts.samples},
+          {"dim", facts.dim},
+          {"kept", number_json(facts.kept)},
+          {"rho", number_json(facts.rho)},
+          {"majority_rate", number_json(facts.majority_rate)},
+          {"alpha", number_json(facts.alpha)},
+          {"sigma", number_json(facts.sigma)},
+          {"privacy", facts.privacy}};
+}
+
+// The parts of a JSON object by type, with nothing or a default where they are not there.
+std::string text_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+std::optional<double> number_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() ? parse_number_json(*found) : std::nullopt;
+}
+std::size_t count_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 0;
+}
+
+GridFacts parse_facts(const Json& json) {
+  return {.data = text_of(json, "data"),
+          .agents = count_of(json, "agents"),
+          .samples = count_of(json, "samples"),
+          .dim = count_of(json, "dim"),
+          .kept = number_of(json, "kept"),
+          .rho = number_of(json, "rho"),
+          .majority_rate = number_of(json, "majority_rate"),
+          .alpha = number_of(json, "alpha").value_or(0),
+          .sigma = number_of(json, "sigma").value_or(0),
+          .privacy = text_of(json, "privacy")};
+}
+
+std::optional<RunEnd> parse_end(const std::string& text) {
+  for (const auto end : {RunEnd::paused, RunEnd::finished, RunEnd::diverged, RunEnd::failed})
+    if (text == to_string(end)) return end;
+  return std::nullopt;
+}
+
+fs::path journal_in(const fs::path& folder) {
+  require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
+          folder.string(), " exists and is not a folder");
+  make_folder(folder);
+  return folder / "journal.jsonl";
+}
+
+}  // namespace
+
+std::string run_key(Config config, std::uint64_t seed) {
+  config.run.seed = seed;
+  std::string all;
+  for (const auto& key : config_keys())
+    if (key.scope != KeyScope::conduct) all += concat(key.path(), " = ", key.text(config), '\n');
+  return sha256_hex(all).substr(0, 32);
+}
+
+std::string journal_line(const std::string& key, const GridRun& run) {
+  Json json = {{"key", key},
+               {"seed", run.seed},
+               {"status", to_string(run.status)},
+               {"reason", run.reason},
+               {"facts", run.facts ? facts_json(*run.facts) : Json(nullptr)},
+               {"rows", Json::array()}};
+  for (const auto& row : run.rows) json["rows"].push_back(row_json(row));
+  return json_text(json) + '\n';
+}
+
+std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_view line) {
+  const auto json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto key = text_of(json, "key");
+  const auto end = parse_end(text_of(json, "status"));
+  const auto rows = json.find("rows"), facts = json.find("facts");
+  if (key.empty() || !end || rows == json.end() || !rows->is_array()) return std::nullopt;
+  GridRun run{.seed = count_of(json, "seed"), .status = *end, .reason = text_of(json, "reason")};
+  for (const auto& cells : *rows) {
+    const auto row = parse_row(cells);
+    if (!row) return std::nullopt;
+    run.rows.push_back(*row);
+  }
+  if (facts != json.end() && facts->is_object()) run.facts = parse_facts(*facts);
+  if ((run.finished() || run.status == RunEnd::paused) && run.rows.empty()) return std::nullopt;
+  return std::pair(key, std::move(run));
+}
+
+GridJournal::GridJournal(const fs::path& folder, std::string_view who)
+    : log_(journal_in(folder), who) {
+  const auto text = log_.read();
+  const auto first = header();
+  foreign_ = !text.empty() && !text.starts_with(first);
+  if (text.empty())
+    log_.append(first);
+  else if (!foreign_)
+    load(std::string_view(text).substr(first.size()));
+}
+
+void GridJournal::clear() {
+  log_.clear();
+  log_.append(header());
+  runs_.clear();
+  foreign_ = false;
+}
+
+void GridJournal::load(std::string_view lines) {
+  for (std::size_t number = 2; !lines.empty(); ++number) {
+    const auto line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(line.size() + 1);
+    auto entry = parse_journal_line(line);
+    require(entry.has_value(), ErrorKind::io, log_.file().string(), ", line ", number,
+            ": not a run of porter; remove the line or the file");
+    if (entry->second.status != RunEnd::failed) remember(entry->first, std::move(entry->second));
+  }
+}
+
+void GridJournal::remember(const std::string& key, GridRun run) {
+  const auto round = run.status == RunEnd::paused ? run.rows.back().round : kEnd;
+  runs_[{key, round}] = std::move(run);
+}
+
+const GridRun* GridJournal::find(const std::string& key, std::uint32_t round) const {
+  for (const auto at : {round, kEnd})
+    if (const auto found = runs_.find({key, at}); found != runs_.end()) return &found->second;
+  return nullptr;
+}
+
+void GridJournal::append(const std::string& key, const GridRun& run) {
+  log_.append(journal_line(key, run));
+  remember(key, run);
+}
+
+}  // namespace porter
