@@ -9,7 +9,7 @@
 #include "porter/core/matmul.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/core/vector_math.hpp"
-#include "porter/run/evaluator.hpp"
+#include "porter/train/evaluator.hpp"
 
 namespace {
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "porter/algo/algorithm.hpp"
-#include "porter/run/config.hpp"
-#include "run/small_round.hpp"
+#include "porter/train/assemble.hpp"
+#include "train/small_round.hpp"
 
 namespace porter::bench {
 
-/// What a config describes, up to the algorithm, as Experiment builds it; without the accountant,
-/// which may take longer than what is timed.
+/// What a config describes, up to the algorithm. Its noise is stated, so no accountant is asked.
 class Setting {
  public:
   /// `overrides` are "section.key=value".
@@ -20,27 +17,23 @@ class Setting {
   Setting(const Setting&) = delete;
   Setting& operator=(const Setting&) = delete;
 
-  AlgorithmSetup algorithm();
-  GradientOptions gradients() const;
-  Problem problem() const { return {*model_, data_.train, config_.network.agents}; }
+  AlgorithmSetup algorithm() { return algorithm_setup(parts_, pool()); }
+  GradientOptions gradients() { return algorithm().gradients; }
+  Problem problem() const { return parts_.problem(); }
 
-  const Config& config() const { return config_; }
-  const Network& network() const { return *network_; }
-  const Compressor& compressor() const { return *compressor_; }
+  const Config& config() const { return parts_.config; }
+  const Network& network() const { return *parts_.network; }
+  const Compressor& compressor() const { return *parts_.compressor; }
   /// As a run would choose it.
   ThreadPool& pool() { return is_small_round(agents(), dim(), batch()) ? one_thread_ : pool_; }
-  std::size_t agents() const { return config_.network.agents; }
-  std::size_t dim() const { return model_->dim(); }
-  std::size_t batch() const;
-  std::size_t kept() const { return compressor_->kept(dim()).value_or(dim()); }
+  std::size_t agents() const { return parts_.facts.agents; }
+  std::size_t dim() const { return parts_.facts.dim; }
+  std::size_t batch() const { return parts_.facts.batch; }
+  std::size_t kept() const { return parts_.facts.compression.kept.value_or(dim()); }
 
  private:
-  Config config_;
+  RunParts parts_;
   ThreadPool pool_, one_thread_{1};
-  DataPair data_;
-  std::unique_ptr<const Model> model_;
-  std::unique_ptr<const Network> network_;
-  std::unique_ptr<const Compressor> compressor_;
 };
 
 }  // namespace porter::bench

@@ -5,13 +5,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "config/config_keys.hpp"
+#include "config/difference.hpp"
 #include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
 #include "porter/version.hpp"
-#include "run/config_keys.hpp"
-#include "run/difference.hpp"
 
 namespace porter {
 namespace {

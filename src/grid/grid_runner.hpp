@@ -11,8 +11,8 @@
 
 #include "grid_journal.hpp"
 #include "porter/core/thread_pool.hpp"
-#include "porter/run/accountant_cache.hpp"
-#include "porter/run/run_data.hpp"
+#include "porter/train/accountant_cache.hpp"
+#include "porter/train/run_data.hpp"
 
 namespace porter {
 

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "config/difference.hpp"
 #include "grid_runner.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
-#include "porter/run/experiment.hpp"
-#include "run/difference.hpp"
+#include "porter/train/train.hpp"
 
 namespace porter {
 namespace {
 
 namespace fs = std::filesystem;
 
-GridFacts facts_of(const Experiment& experiment) {
-  const auto& facts = experiment.facts();
+GridFacts facts_of(const Trainer& trainer) {
+  const auto& parts = trainer.parts();
+  const auto& facts = parts.facts;
   GridFacts out{.data = facts.data_source,
                 .agents = facts.agents,
                 .samples = facts.samples_per_agent,
                 .dim = facts.dim,
-                .rho = facts.rho,
+                .rho = facts.compression.rho,
                 .majority_rate = facts.majority_rate,
-                .alpha = facts.alpha.value_or(0),
-                .sigma = facts.sigma,
-                .privacy = experiment.privacy().sentence(experiment.releases())};
-  if (facts.kept) out.kept = static_cast<double>(*facts.kept);
+                .alpha = parts.alpha().value_or(0),
+                .sigma = parts.sigma(),
+                .privacy = parts.privacy->sentence(trainer.releases())};
+  if (facts.compression.kept) out.kept = static_cast<double>(*facts.compression.kept);
   return out;
 }
 
@@ -33,39 +34,39 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
   auto config = *grid_.settings[task.setting].config;
   config.run.seed = task.seed;
   config.run.threads = threads;
-  Experiment experiment(config, data_.get(config), accounts_);
+  Trainer trainer(assemble(config, {.data = data_.get(config), .accounts = accounts_}));
   const auto file = checkpoint(task.setting, task.seed);
   double start = 0;
   if (rule_.pauses && fs::exists(file)) {
-    start = experiment.measure().loss;
-    experiment.restore(load_npz(file), file.string());
+    start = trainer.measure().loss;
+    trainer.restore(load_checkpoint(file), file.string());
   }
   bool stopped = false, hopeless = false;
   const auto status =
-      train(experiment, {.after_round =
-                             [&](const Experiment&) {
-                               ++counters_.rounds_done;
-                               --counters_.rounds_left;
-                               hooks_.after_round(counters_, task.setting);
-                             },
-                         .after_evaluation =
-                             [&](const MetricsRow& row) {
-                               if (row.round == 0) start = row.loss;
-                               if (rule_.hopeless > 0 && start > 0)
-                                 hopeless = hopeless || row.loss > rule_.hopeless * start;
-                               if (rule_.pauses) run.rows.clear();
-                               run.rows.push_back(row);
-                             },
-                         .stop_requested =
-                             [&] {
-                               stopped = stop_requested();
-                               return stopped || hopeless || experiment.round() >= task.target;
-                             }});
+      train(trainer, {{.after_evaluation =
+                           [&](const MetricsRow& row) {
+                             if (row.round == 0) start = row.loss;
+                             if (rule_.hopeless > 0 && start > 0)
+                               hopeless = hopeless || row.loss > rule_.hopeless * start;
+                             if (rule_.pauses) run.rows.clear();
+                             run.rows.push_back(row);
+                           },
+                       .after_round =
+                           [&] {
+                             ++counters_.rounds_done;
+                             --counters_.rounds_left;
+                             hooks_.after_round(counters_, task.setting);
+                           },
+                       .stop_requested =
+                           [&] {
+                             stopped = stop_requested();
+                             return stopped || hopeless || trainer.round() >= task.target;
+                           }}});
   run.status = RunEnd::finished;
   if (hopeless || status == TrainStatus::diverged) {
     run.status = RunEnd::diverged;
     run.reason =
-        concat("the loss was no longer finite or an agent lost after round ", experiment.round());
+        concat("the loss was no longer finite or an agent lost after round ", trainer.round());
     if (hopeless && std::isfinite(run.rows.back().loss))
       run.reason = concat("hopeless: the loss at round ", run.rows.back().round, " is ",
                           run.rows.back().loss, ", above ", rule_.hopeless, " times the ", start,
@@ -73,12 +74,12 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
   } else if (status == TrainStatus::interrupted) {
     if (!rule_.pauses) return false;
     make_folder(file.parent_path());
-    save_npz(file, experiment.snapshot());
+    save_checkpoint(file, trainer.checkpoint());
     if (stopped) return false;
     run.status = RunEnd::paused;
-    run.rows = {experiment.measure()};
+    run.rows = {trainer.measure()};
   }
-  if (!rule_.pauses) run.facts = facts_of(experiment);
+  if (!rule_.pauses) run.facts = facts_of(trainer);
   if (run.status != RunEnd::diverged) rule_.judge(run);
   return true;
 }

@@ -4,11 +4,11 @@
 #include <set>
 #include <sstream>
 
+#include "config/config_table.hpp"
+#include "config/toml_section.hpp"
 #include "porter/core/error.hpp"
 #include "porter/grid/sweep.hpp"
 #include "porter/io/file.hpp"
-#include "run/config_table.hpp"
-#include "run/toml_section.hpp"
 #include "sweep_values.hpp"
 
 namespace porter {

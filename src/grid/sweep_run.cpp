@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/difference.hpp"
 #include "grid_runner.hpp"
 #include "porter/core/error.hpp"
 #include "porter/grid/sweep.hpp"
 #include "porter/io/file.hpp"
-#include "run/difference.hpp"
 
 namespace porter {
 namespace {

@@ -123,12 +123,13 @@ void to_row_major(NpyArray& array) {
 
 }  // namespace
 
-std::string npy_header(std::span<const std::size_t> shape) {
+std::string npy_header(std::span<const std::size_t> shape, std::string_view dtype) {
   std::string extents;
   for (const auto extent : shape) extents.append(std::to_string(extent)).append(", ");
   if (shape.size() > 1) extents.resize(extents.size() - 2);
   if (shape.size() == 1) extents.pop_back();
-  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + extents + "), }";
+  auto header =
+      concat("{'descr': '", dtype, "', 'fortran_order': False, 'shape': (", extents, "), }");
   while ((kMagic.size() + 4 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
 
@@ -146,7 +147,7 @@ std::string encode_npy(std::span<const std::size_t> shape, std::span<const doubl
   return bytes;
 }
 
-NpyArray decode_npy(std::string_view bytes, const std::string& name) {
+NpyArray decode_npy(std::string_view bytes, const std::string& name, ByteArrays byte_arrays) {
   require(bytes.size() >= 10 && bytes.starts_with(kMagic), ErrorKind::io, name,
           ": not a NumPy .npy file");
   const auto byte = [&](std::size_t i) {
@@ -170,7 +171,13 @@ NpyArray decode_npy(std::string_view bytes, const std::string& name) {
 
   const auto data = bytes.substr(header_at + header_size);
   NpyArray array{.shape = header.shape(), .values = {}};
-  array.values.resize(checked_count(array.shape, dtype->size, data.size(), name));
+  const auto count = checked_count(array.shape, dtype->size, data.size(), name);
+  if (byte_arrays == ByteArrays::bytes && dtype->code == "u1") {
+    const auto raw = std::as_bytes(std::span(data));
+    array.bytes.assign(raw.begin(), raw.end());
+    return array;
+  }
+  array.values.resize(count);
   dtype->convert(data.data(), array.values);
   if (header.flag("fortran_order")) to_row_major(array);
   return array;

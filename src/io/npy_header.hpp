@@ -3,10 +3,11 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace porter {
 
-/// What stands before the values of a .npy file of doubles.
-std::string npy_header(std::span<const std::size_t> shape);
+/// What stands before the values of a .npy file: doubles, or bytes ("|u1").
+std::string npy_header(std::span<const std::size_t> shape, std::string_view dtype = "<f8");
 
 }  // namespace porter

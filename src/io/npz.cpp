@@ -65,15 +65,19 @@ std::size_t find_end_record(std::string_view bytes, const std::string& name) {
   fail(ErrorKind::io, name, ": not a .npz file, or truncated (no zip directory at its end)");
 }
 
-std::string_view bytes_of(std::span<const double> values) {
+template <class T>
+std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
 std::uint32_t checksum(std::string_view header, const NpyParts& array) {
   auto sum = static_cast<uLong>(checksum(header));
-  for (const auto part : array.parts)
-    if (!part.empty())  // without bytes zlib would start anew
-      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(part.data()), part.size_bytes());
+  const auto add = [&](std::string_view bytes) {
+    if (!bytes.empty())  // zlib would start anew
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  };
+  for (const auto part : array.parts) add(bytes_of(part));
+  add(bytes_of(array.bytes));
   return static_cast<std::uint32_t>(sum);
 }
 
@@ -106,8 +110,9 @@ void put_npz(const NpzParts& arrays, const Put& put) {
   for (const auto& [key, array] : arrays) {
     std::size_t count = 0;
     for (const auto part : array.parts) count += part.size();
-    const std::string name = key + ".npy", header = npy_header(array.shape);
-    const std::size_t size = header.size() + count * sizeof(double);
+    const std::string name = key + ".npy";
+    const auto header = npy_header(array.shape, array.bytes.empty() ? "<f8" : "|u1");
+    const std::size_t size = header.size() + count * sizeof(double) + array.bytes.size();
     // With room for the headers of this member and the directory, which are short.
     require(written + size < 0xFFFFFFFF - kRoomForHeaders, ErrorKind::io,
             "cannot write the array '", key, "': a .npz file holds at most 4 GiB");
@@ -125,6 +130,7 @@ void put_npz(const NpzParts& arrays, const Put& put) {
     append(local, kLocalHeader);
     write(local + common + name + header);
     for (const auto part : array.parts) write(bytes_of(part));
+    write(bytes_of(array.bytes));
   }
   std::string end = directory;
   append(end, kEnd);
@@ -139,7 +145,7 @@ void put_npz(const NpzParts& arrays, const Put& put) {
 
 NpzParts parts_of(const Npz& arrays) {
   NpzParts parts;
-  for (const auto& [key, array] : arrays) parts[key] = {array.shape, {array.values}};
+  for (const auto& [key, array] : arrays) parts[key] = {array.shape, {array.values}, array.bytes};
   return parts;
 }
 
@@ -153,7 +159,7 @@ std::string encode_npz(const NpzParts& arrays) {
 
 std::string encode_npz(const Npz& arrays) { return encode_npz(parts_of(arrays)); }
 
-Npz decode_npz(std::string_view bytes, const std::string& name) {
+Npz decode_npz(std::string_view bytes, const std::string& name, ByteArrays byte_arrays) {
   Npz arrays;
   const auto end = find_end_record(bytes, name);
   const auto count = number_at<std::uint16_t>(bytes, end + 10, name);
@@ -193,7 +199,7 @@ Npz decode_npz(std::string_view bytes, const std::string& name) {
     const std::string data = method == 0 ? std::string(packed) : inflate_raw(packed, size, name);
     require(checksum(data) == crc, ErrorKind::io, name, ": member '", key, "' fails its checksum");
     key = member_key(key);
-    arrays[key] = decode_npy(data, name + "[" + key + "]");
+    arrays[key] = decode_npy(data, name + "[" + key + "]", byte_arrays);
   }
   return arrays;
 }
@@ -208,8 +214,8 @@ void save_npz(const std::filesystem::path& path, const Npz& arrays) {
   save_npz(path, parts_of(arrays));
 }
 
-Npz load_npz(const std::filesystem::path& path) {
-  return decode_npz(read_file(path), path.string());
+Npz load_npz(const std::filesystem::path& path, ByteArrays byte_arrays) {
+  return decode_npz(read_file(path), path.string(), byte_arrays);
 }
 
 const NpyArray& member(const Npz& arrays, const std::string& key, const std::string& source) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "config/difference.hpp"
 #include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
@@ -11,7 +12,6 @@
 #include "porter/version.hpp"
 #include "report/page_shell.hpp"
 #include "report/text.hpp"
-#include "run/difference.hpp"
 
 namespace porter {
 namespace {

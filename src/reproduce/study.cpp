@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "config/config_table.hpp"
+#include "config/toml_section.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/catalog.hpp"
-#include "run/config_table.hpp"
-#include "run/toml_section.hpp"
 #include "study_figure.hpp"
 
 namespace porter {

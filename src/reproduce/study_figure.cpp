@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "config/config_table.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
-#include "run/config_table.hpp"
 
 namespace porter {
 namespace {

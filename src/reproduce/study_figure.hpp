@@ -5,7 +5,7 @@
 #include <string>
 
 #include "porter/grid/grid.hpp"
-#include "porter/run/metrics.hpp"
+#include "porter/train/metrics.hpp"
 
 namespace porter {
 

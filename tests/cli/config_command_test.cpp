@@ -6,8 +6,8 @@
 #include "command_test.hpp"
 #include "paths.hpp"
 #include "porter/algo/algorithm.hpp"
+#include "porter/config/config.hpp"
 #include "porter/io/file.hpp"
-#include "porter/run/config.hpp"
 
 namespace porter {
 namespace {

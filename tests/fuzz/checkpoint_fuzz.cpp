@@ -7,7 +7,7 @@
 
 #include "fuzz.hpp"
 #include "porter/core/error.hpp"
-#include "porter/run/experiment.hpp"
+#include "porter/train/train.hpp"
 
 namespace {
 
@@ -27,19 +27,19 @@ RunData data() {
 }
 
 const Npz& seed() {
-  static const Npz snapshot = [] {
-    Experiment experiment(config(), data(), std::make_shared<AccountantCache>());
-    experiment.step();
-    return experiment.snapshot();
+  static const Npz checkpoint = [] {
+    Trainer trainer(assemble(config(), {.data = data()}));
+    trainer.step();
+    return to_npz(trainer.checkpoint());
   }();
-  return snapshot;
+  return checkpoint;
 }
 
 void restore_or_refuse(const Npz& snapshot) {
-  static Experiment experiment(config(), data(), std::make_shared<AccountantCache>());
+  static Trainer trainer(assemble(config(), {.data = data()}));
   try {
-    experiment.restore(snapshot, "input.npz");
-    if (!experiment.finished()) experiment.step();
+    trainer.restore(to_checkpoint(snapshot, "input.npz"), "input.npz");
+    if (!trainer.finished()) trainer.step();
   } catch (const Error&) {
   }
 }
@@ -72,7 +72,8 @@ std::vector<std::string> fuzz_seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    restore_or_refuse(decode_npz({reinterpret_cast<const char*>(data), size}, "input.npz"));
+    restore_or_refuse(
+        decode_npz({reinterpret_cast<const char*>(data), size}, "input.npz", ByteArrays::bytes));
   } catch (const Error&) {
   }
   Npz bent = seed();

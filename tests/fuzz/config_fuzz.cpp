@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "fuzz.hpp"
+#include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
-#include "porter/run/config.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   return {porter::to_toml(porter::parse_config("", "seed.toml")),

@@ -2,9 +2,9 @@
 // A journal of releases: refused, or records that lie inside the input.
 #include <cstdlib>
 
+#include "agent/file_journal.hpp"
 #include "fuzz.hpp"
 #include "porter/core/bytes.hpp"
-#include "run/file_journal.hpp"
 
 namespace {
 

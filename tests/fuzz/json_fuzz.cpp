@@ -9,7 +9,7 @@
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/report/trace.hpp"
-#include "porter/run/run_folder.hpp"
+#include "porter/train/run_folder.hpp"
 #include "temp_dir.hpp"
 
 std::vector<std::string> fuzz_seeds() {

@@ -15,7 +15,7 @@
 #include "every_simd_target.hpp"
 #include "paths.hpp"
 #include "porter/io/file.hpp"
-#include "porter/run/experiment.hpp"
+#include "porter/train/train.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -131,11 +131,11 @@ TEST(Golden, FilesAreWhatTheReferenceWrites) {
 // Runs a config to the end of `expected` and returns the worst error of each round in it.
 std::map<std::uint32_t, double> worst_errors(const fs::path& config,
                                              const std::vector<State>& expected) {
-  Experiment experiment(load_config(config));
+  Trainer trainer(assemble(load_config(config)));
   std::map<std::uint32_t, double> worst;
   for (const auto& state : expected) {
-    while (experiment.round() < state.round) experiment.step();
-    const auto& X = experiment.algorithm().iterates();
+    while (trainer.round() < state.round) trainer.step();
+    const auto& X = trainer.algorithm().iterates();
     const double error =
         state.agent < X.agents() ? relative_error(X.row(state.agent), state.x) : INFINITY;
     worst[state.round] = std::max(worst[state.round], error);

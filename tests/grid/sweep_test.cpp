@@ -8,7 +8,7 @@
 
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
-#include "porter/run/experiment.hpp"
+#include "porter/train/train.hpp"
 #include "run/locked_log.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
@@ -246,9 +246,9 @@ TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
     for (const auto& run : setting.runs) {
       auto config = *grid.settings[run.setting].config;
       config.run.seed = run.seed;
-      Experiment alone(config);
+      Trainer alone(assemble(config));
       MetricsRow last;
-      train(alone, {.after_evaluation = [&](const MetricsRow& row) { last = row; }});
+      train(alone, {{.after_evaluation = [&](const MetricsRow& row) { last = row; }}});
       last.seconds = 0;
       EXPECT_EQ(metrics_line(run.rows.back()), metrics_line(last))
           << run.setting << ", " << run.seed;

@@ -176,7 +176,7 @@ def lies():
         net.expect_exit(1)
         for agent in range(3):
             # Agent 2 does not end its tenth round, so nobody goes on to the twelfth.
-            rounds = net.checkpoint(agent, "counters")[0]
+            rounds = net.checkpoint(agent, "round")[0]
             fail_unless(1 <= rounds <= 11, f"agent {agent} has a checkpoint of round {rounds}")
             for name in "X", "V":
                 values = net.checkpoint(agent, "state_" + name)

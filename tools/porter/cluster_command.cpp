@@ -9,12 +9,12 @@
 #include "cluster_processes.hpp"
 #include "cluster_view.hpp"
 #include "commands.hpp"
+#include "config/difference.hpp"
+#include "porter/agent/agent.hpp"
 #include "porter/comm/keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
 #include "porter/privacy/statement.hpp"
-#include "porter/run/agent.hpp"
-#include "run/difference.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
-#include "porter/run/config.hpp"
 
 namespace porter::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "io/json_text.hpp"
-#include "porter/run/config.hpp"
+#include "porter/config/config.hpp"
 
 namespace porter::cli {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "commands.hpp"
 #include "io/json_text.hpp"
+#include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/data/catalog.hpp"
 #include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
-#include "porter/run/config.hpp"
-#include "porter/run/evaluator.hpp"
-#include "porter/run/run_data.hpp"
+#include "porter/train/evaluator.hpp"
+#include "porter/train/run_data.hpp"
 
 namespace porter::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "io/json_text.hpp"
 #include "porter/audit/audit.hpp"
 #include "porter/core/error.hpp"
-#include "porter/run/experiment.hpp"
+#include "porter/train/assemble.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"
 
@@ -88,9 +88,8 @@ AuditSetting bare_setting(const Options& options) {
   return setting;
 }
 
-AuditSetting config_setting(Options& options, const Experiment& experiment) {
-  const auto& config = experiment.config();
-  const auto& facts = experiment.facts();
+AuditSetting config_setting(Options& options, const RunParts& parts) {
+  const auto& [config, facts] = std::tie(parts.config, parts.facts);
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
   options.adjacency = config.privacy->adjacency;
@@ -99,7 +98,7 @@ AuditSetting config_setting(Options& options, const Experiment& experiment) {
       common_setting(options, {config.privacy->sampler, facts.samples_per_agent, facts.batch});
   setting.clip = config.algorithm.clip;
   setting.clip_target = config.algorithm.clip_target;
-  setting.sigma = facts.sigma;
+  setting.sigma = parts.sigma();
   setting.rounds = config.algorithm.rounds;
   setting.delta = config.privacy->delta;
   return setting;
@@ -202,20 +201,20 @@ std::string as_json(const Options& options, const AuditSetting& setting,
 }
 
 void run(Options options, int& exit_code) {
-  std::unique_ptr<const Experiment> experiment;
-  std::unique_ptr<const BareSubject> bare;
+  std::optional<const RunParts> parts;
+  std::optional<const BareSubject> bare;
   if (!options.config.empty())
-    experiment = std::make_unique<const Experiment>(load_config(options.config, options.overrides));
-  const auto setting = experiment ? config_setting(options, *experiment) : bare_setting(options);
+    parts.emplace(assemble(load_config(options.config, options.overrides)));
+  const auto setting = parts ? config_setting(options, *parts) : bare_setting(options);
   check_options(options, setting);
-  if (!experiment) bare = std::make_unique<const BareSubject>(setting);
-  const auto subject = experiment ? AuditSubject{.problem = experiment->problem(),
-                                                 .network = experiment->network(),
-                                                 .compressor = experiment->compressor(),
-                                                 .algorithm = experiment->config().algorithm.name,
-                                                 .eta = experiment->config().algorithm.step,
-                                                 .gamma = experiment->config().algorithm.consensus}
-                                  : bare->subject();
+  if (!parts) bare.emplace(setting);
+  const auto subject = parts ? AuditSubject{.problem = parts->problem(),
+                                            .network = parts->network.get(),
+                                            .compressor = *parts->compressor,
+                                            .algorithm = parts->config.algorithm.name,
+                                            .eta = parts->config.algorithm.step,
+                                            .gamma = parts->config.algorithm.consensus}
+                             : bare->subject();
   ThreadPool pool(options.threads);
   const auto certified = certified_epsilon(setting);
   std::vector<AuditRung> rungs;

@@ -53,19 +53,23 @@ std::string human_time(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-Progress::Progress(const Experiment& experiment, std::string label)
-    : experiment_(experiment), label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {
-  if (experiment.facts().sigma > 0)
-    noise_ = fmt::format("  sigma {:.3g}", experiment.facts().sigma);
+Progress::Progress(const Trainer& trainer, std::string label)
+    : trainer_(trainer), label_(std::move(label)), terminal_(isatty(STDERR_FILENO) != 0) {
+  const double sigma = trainer.parts().sigma();
+  if (sigma > 0) noise_ = fmt::format("  sigma {:.3g}", sigma);
 }
 
-void Progress::after_round() {
-  if (terminal_ && Clock::now() - shown_ >= kRedrawTime) show(false);
+Observer Progress::observer() {
+  return {.after_evaluation = [this](const MetricsRow& row) { after_evaluation(row); },
+          .after_round =
+              [this] {
+                if (terminal_ && Clock::now() - shown_ >= kRedrawTime) show(false);
+              }};
 }
 
 void Progress::after_evaluation(const MetricsRow& row) {
   row_ = row;
-  const bool last = experiment_.finished();
+  const bool last = trainer_.finished();
   if (terminal_ || last || row.round == 0 || Clock::now() - shown_ >= kLineTime) show(last);
 }
 
@@ -86,7 +90,7 @@ void Progress::close() {
 }
 
 std::string Progress::line() const {
-  const auto round = experiment_.round(), rounds = experiment_.config().algorithm.rounds;
+  const auto round = trainer_.round(), rounds = trainer_.config().algorithm.rounds;
   std::string text = fmt::format("{}  ", label_);
   if (terminal_) text += progress_bar(double(round) / rounds) + "  ";
   text += fmt::format("round {}/{}", round, rounds);
@@ -103,11 +107,11 @@ std::string Progress::line() const {
 
 // Rounds and evaluations take their time at different moments, so they are extrapolated apart.
 double Progress::seconds_left() const {
-  const auto evaluations = static_cast<double>(experiment_.facts().evaluation_rounds.size());
-  const auto done = static_cast<double>(experiment_.evaluations_done());
-  const double rounds_left = experiment_.config().algorithm.rounds - experiment_.round();
-  return experiment_.training_seconds() / experiment_.round() * rounds_left +
-         experiment_.evaluation_seconds() / done * (evaluations - done);
+  const auto evaluations = static_cast<double>(trainer_.facts().evaluation_rounds.size());
+  const auto done = static_cast<double>(trainer_.evaluations_done());
+  const double rounds_left = trainer_.config().algorithm.rounds - trainer_.round();
+  return trainer_.now().training_seconds / trainer_.round() * rounds_left +
+         trainer_.now().evaluation_seconds / done * (evaluations - done);
 }
 
 }  // namespace porter::cli

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "porter/run/experiment.hpp"
+#include "porter/train/train.hpp"
 
 namespace porter::cli {
 
@@ -13,20 +13,21 @@ namespace porter::cli {
 /// plain line per evaluation, at most one a second.
 class Progress {
  public:
-  Progress(const Experiment& experiment, std::string label);
+  Progress(const Trainer& trainer, std::string label);
 
-  void after_round();
-  void after_evaluation(const MetricsRow& row);
+  /// Shows every round; the progress outlives it.
+  Observer observer();
   /// Ends the redrawn line.
   void close();
 
  private:
+  void after_evaluation(const MetricsRow& row);
   using Clock = std::chrono::steady_clock;
   void show(bool last);
   std::string line() const;
   double seconds_left() const;
 
-  const Experiment& experiment_;
+  const Trainer& trainer_;
   std::string label_;
   bool terminal_;
   std::string noise_;

@@ -33,10 +33,9 @@ int run(const Options& options) {
           "run.engine: networked agents are started by porter agent, each with its own data, or "
           "all on this machine by porter cluster");
   if (options.dry_run) {
-    const Experiment experiment(config);
-    print_facts(experiment);
-    fmt::print("{} evaluations\n\n{}", experiment.facts().evaluation_rounds.size(),
-               to_toml(config));
+    const auto parts = assemble(config);
+    print_facts(parts);
+    fmt::print("{} evaluations\n\n{}", parts.facts.evaluation_rounds.size(), to_toml(config));
     return 0;
   }
   catch_interrupts();

@@ -19,15 +19,15 @@ extern "C" void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void print_result(const Experiment& experiment, const MetricsRow& row) {
+void print_result(const Trainer& trainer, const MetricsRow& row) {
   if (row.raw)
     fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
                row.grad_norm_sq);
   else
     fmt::print("no figures of the training data: the noise is secret, and no epsilon covers them");
   if (row.test_accuracy) fmt::print(", test accuracy {:.2f} %", 100 * *row.test_accuracy);
-  if (experiment.facts().majority_rate && row.test_accuracy)
-    fmt::print(" (majority class {:.2f} %)", 100 * *experiment.facts().majority_rate);
+  if (trainer.facts().majority_rate && row.test_accuracy)
+    fmt::print(" (majority class {:.2f} %)", 100 * *trainer.facts().majority_rate);
   fmt::print("\n");
   if (row.agent_accuracy_mean) {
     fmt::print("agents: accuracy mean {:.2f} %, worst {:.2f} %; ", 100 * *row.agent_accuracy_mean,
@@ -37,8 +37,8 @@ void print_result(const Experiment& experiment, const MetricsRow& row) {
   }
   fmt::print("{} sent per agent; {:.3g} ms a round; {:.1f} s training, {:.1f} s evaluating\n",
              human_bits(row.bits_per_agent),
-             1e3 * experiment.training_seconds() / std::max(1U, experiment.round()),
-             experiment.training_seconds(), experiment.evaluation_seconds());
+             1e3 * trainer.now().training_seconds / std::max(1U, trainer.round()),
+             trainer.now().training_seconds, trainer.now().evaluation_seconds);
 }
 
 }  // namespace
@@ -55,44 +55,43 @@ std::string command_name() {
 
 bool interrupted() { return g_interrupted != 0; }
 
-void print_facts(const Experiment& experiment) {
-  const auto& facts = experiment.facts();
-  const auto& config = experiment.config();
+void print_facts(const RunParts& parts) {
+  const auto& [config, facts] = std::tie(parts.config, parts.facts);
   fmt::print("{}: {} agents with {} samples each; {}\n", config.algorithm.name, facts.agents,
              facts.samples_per_agent, facts.data_source);
   fmt::print("{} with d = {}; {}", config.model.name, facts.dim, config.algorithm.compressor);
-  if (facts.kept) fmt::print(" (k = {})", *facts.kept);
-  if (facts.rho) fmt::print(", rho = {:.4g}", *facts.rho);
-  if (facts.alpha)
+  if (facts.compression.kept) fmt::print(" (k = {})", *facts.compression.kept);
+  if (facts.compression.rho) fmt::print(", rho = {:.4g}", *facts.compression.rho);
+  if (parts.network)
     fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
-               *facts.alpha);
-  fmt::print("\nprivacy: {}\n", experiment.privacy().sentence(config.algorithm.rounds));
+               *parts.alpha());
+  fmt::print("\nprivacy: {}\n", parts.privacy->sentence(config.algorithm.rounds));
   for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
   if (!facts.data_warning.empty()) fmt::print("warning: {}\n", facts.data_warning);
   std::fflush(stdout);
 }
 
-void print_outcome(const Experiment& experiment, TrainStatus status,
+void print_outcome(const Trainer& trainer, TrainStatus status,
                    const std::optional<MetricsRow>& last, const std::filesystem::path& out) {
   const auto folder_name = out.string();
-  const auto rounds = experiment.config().algorithm.rounds;
+  const auto rounds = trainer.config().algorithm.rounds;
   if (status == TrainStatus::diverged)
-    fail(ErrorKind::numeric, "diverged after round ", experiment.round(),
+    fail(ErrorKind::numeric, "diverged after round ", trainer.round(),
          ": the loss is not finite, or an agent is further off than clip, step size, noise and "
          "rounds can have taken it; the metrics so far are in ",
          folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
-  if (last) print_result(experiment, *last);
-  if (experiment.releases() != rounds)  // else it stands above
-    fmt::print("privacy: {}\n", experiment.privacy().sentence(experiment.releases()));
+  if (last) print_result(trainer, *last);
+  if (trainer.releases() != rounds)  // else it stands above
+    fmt::print("privacy: {}\n", trainer.privacy().sentence(trainer.releases()));
   if (status == TrainStatus::interrupted)
     fmt::print(
         "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
         "--resume\n",
-        experiment.round(), rounds, command_name(), folder_name, folder_name);
+        trainer.round(), rounds, command_name(), folder_name, folder_name);
   else if (status == TrainStatus::budget_spent)
     fmt::print(
         "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
-        experiment.releases(), experiment.round(), rounds, folder_name);
+        trainer.releases(), trainer.round(), rounds, folder_name);
   else
     fmt::print("results in {}\n", folder_name);
 }
@@ -104,26 +103,21 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
     fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
   }
-  Experiment experiment(config);
-  if (raw_metrics) experiment.include_raw_metrics();
-  RunFolder folder(out, experiment, existing);
-  if (existing == ExistingRun::resume) folder.restore(experiment);
-  print_facts(experiment);
-  if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", experiment.round());
+  Trainer trainer(assemble(config));
+  if (raw_metrics) trainer.include_raw_metrics();
+  RunFolder folder(out, trainer, existing);
+  if (existing == ExistingRun::resume) folder.restore(trainer);
+  print_facts(trainer.parts());
+  if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", trainer.round());
 
-  Progress progress(experiment, config.algorithm.name);
+  Progress progress(trainer, config.algorithm.name);
   std::optional<MetricsRow> last;
-  const auto status =
-      train_in_folder(experiment, folder,
-                      {.after_round = [&](const Experiment&) { progress.after_round(); },
-                       .after_evaluation =
-                           [&](const MetricsRow& row) {
-                             last = row;
-                             progress.after_evaluation(row);
-                           },
-                       .stop_requested = interrupted});
+  const auto status = train_in_folder(
+      trainer, folder,
+      {progress.observer(),
+       {.after_evaluation = [&](const auto& row) { last = row; }, .stop_requested = interrupted}});
   progress.close();
-  print_outcome(experiment, status, last, out);
+  print_outcome(trainer, status, last, out);
   return status;
 }
 

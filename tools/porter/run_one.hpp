@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "porter/run/run_folder.hpp"
+#include "porter/train/run_folder.hpp"
 
 namespace porter::cli {
 
@@ -17,10 +17,10 @@ bool interrupted();
 std::string command_name();
 
 /// Prints what a config turned out to be: data, network, noise, notes.
-void print_facts(const Experiment& experiment);
+void print_facts(const RunParts& parts);
 
 /// Says how a run ended and where its results are. Error{numeric} if it diverged.
-void print_outcome(const Experiment& experiment, TrainStatus status,
+void print_outcome(const Trainer& trainer, TrainStatus status,
                    const std::optional<MetricsRow>& last, const std::filesystem::path& out);
 
 /// Trains in the folder with a progress display, then says how it ended. Error{numeric} if it

@@ -6,7 +6,7 @@
 
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
-#include "porter/run/ranks.hpp"
+#include "porter/train/ranks.hpp"
 #include "porter/version.hpp"
 #include "progress.hpp"
 #include "run_one.hpp"
@@ -37,26 +37,22 @@ bool already_finished(MpiSession& session, const Config& config, const std::file
   return session.all_gather(std::as_bytes(std::span(&finished, 1)))[0][0] != std::byte{0};
 }
 
-TrainStatus train_and_show(Experiment& experiment, MpiSession& session,
-                           const std::filesystem::path& out, ExistingRun existing) {
-  Progress progress(experiment, experiment.config().algorithm.name);
+TrainStatus train_and_show(Trainer& trainer, MpiSession& session, const std::filesystem::path& out,
+                           ExistingRun existing) {
+  Progress progress(trainer, trainer.config().algorithm.name);
   std::optional<MetricsRow> last;
-  const bool root = experiment.is_root();
-  if (root) print_facts(experiment);
+  const bool root = trainer.is_root();
+  if (root) print_facts(trainer.parts());
   if (root) fmt::print("{} ranks\n", session.size());
-  TrainHooks hooks;
-  hooks.stop_requested = interrupted;
+  std::vector<Observer> observers = {{.stop_requested = interrupted}};
   if (root) {
-    hooks.after_round = [&](const Experiment&) { progress.after_round(); };
-    hooks.after_evaluation = [&](const MetricsRow& row) {
-      last = row;
-      progress.after_evaluation(row);
-    };
+    observers.push_back(progress.observer());
+    observers.push_back({.after_evaluation = [&](const MetricsRow& row) { last = row; }});
   }
-  const auto status = train_on_ranks(experiment, session, out, existing, hooks);
+  const auto status = train_on_ranks(trainer, session, out, existing, std::move(observers));
   if (!root) return status;
   progress.close();
-  print_outcome(experiment, status, last, out);
+  print_outcome(trainer, status, last, out);
   return status;
 }
 
@@ -68,14 +64,15 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
     return TrainStatus::finished;
   }
   const auto report = [rank = session.rank()](const std::string& text) { say(rank, text); };
-  auto engine = mpi_engine(session, report);
-  engine.trace = trace;
-  Experiment experiment(config, load_run_data(config), std::move(engine));
-  if (raw_metrics) experiment.include_raw_metrics();
+  auto parts = assemble(config);
+  auto link = mpi_link(session, parts, report);
+  link.trace = trace;
+  Trainer trainer(std::move(parts), std::move(link));
+  if (raw_metrics) trainer.include_raw_metrics();
   try {
-    return train_and_show(experiment, session, out, existing);
+    return train_and_show(trainer, session, out, existing);
   } catch (const std::exception& error) {
-    experiment.transport()->abort(error.what());
+    trainer.link()->transport->abort(error.what());
     throw;
   }
 }

@@ -30,7 +30,7 @@ struct Traffic {
   }
 };
 
-/// One optimisation method over all agents. Stopping, metrics and files live in run/.
+/// One optimisation method over all agents. Stopping, metrics and files live in train/.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

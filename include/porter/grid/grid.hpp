@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "porter/run/config.hpp"
-#include "porter/run/metrics.hpp"
+#include "porter/config/config.hpp"
+#include "porter/train/metrics.hpp"
 
 namespace porter {
 

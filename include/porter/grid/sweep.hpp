@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "porter/grid/grid.hpp"
-#include "porter/run/run_folder.hpp"
+#include "porter/train/run_folder.hpp"
 
 namespace porter {
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "porter/config/config.hpp"
+
+namespace porter {
+
+/// The data of a run. Nobody changes it, so runs may share it.
+struct RunData {
+  std::shared_ptr<const Dataset> train;  ///< the rows of agent 0, then those of agent 1, ...
+  std::shared_ptr<const Dataset> test;   ///< null where there is none
+  std::string source;                    ///< what it is and where it came from
+  std::string warning = {};              ///< DataPair::warning
+  /// Present: the training rows are those of this agent only.
+  std::optional<std::uint32_t> holder = std::nullopt;
+};
+
+/// What load_data is asked for: the config's section, and whether there is a guarantee to keep.
+DataOptions data_options(const Config& config);
+
+/// Loads what the config names and deals it out to its agents.
+RunData load_run_data(const Config& config);
+
+/// The data of many runs in one process: a data set is loaded once, and runs that deal it out alike
+/// at the same time share the result. May be used from several threads.
+class RunDataCache {
+ public:
+  RunData get(const Config& config);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const DataPair>> loaded_;
+  std::map<std::string, std::weak_ptr<const Dataset>> dealt_;
+};
+
+}  // namespace porter

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "porter/train/ledgers.hpp"
+#include "porter/train/train.hpp"
+
+namespace porter {
+
+/// What to do when the folder exists.
+enum class ExistingRun { refuse, resume, replace };
+
+/// The files of one run: config.toml, metrics.csv, summary.json, privacy.json, graph.svg,
+/// model.npz, checkpoint/.
+class RunFolder {
+ public:
+  /// Creates the folder and its config, or prepares to resume. Error{usage} if the folder holds a
+  /// run (refuse), or another config (resume); replace removes the files of an earlier run, and no
+  /// others.
+  RunFolder(std::filesystem::path path, const Trainer& trainer, ExistingRun existing);
+
+  /// Continues from the checkpoint and drops the metrics that came after it. Only after
+  /// ExistingRun::resume. Error{usage} if a run that has begun has no checkpoint.
+  void restore(Trainer& trainer);
+
+  /// A line of metrics.csv, on disk when this returns.
+  void append(const MetricsRow& row);
+  void write_checkpoint(Trainer& trainer);
+  /// Secret noise: charges the round to every agent's ledger, on disk when this returns. Nothing
+  /// otherwise.
+  void charge(const Trainer& trainer, std::uint32_t round);
+  /// After a crash of one of several processes, whose ledgers count differently.
+  void catch_up(const Trainer& trainer);
+  /// summary.json always; model.npz and privacy.json unless the run diverged.
+  void finish(const Trainer& trainer, TrainStatus status);
+
+  const std::filesystem::path& path() const { return path_; }
+  bool has_checkpoint() const;
+  /// Whether anything may have been released: there is a row of metrics.
+  bool started() const;
+  std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+  /// Error{usage} naming the keys unless the folder holds a run of this config; what does not
+  /// change results, like the number of threads, may differ.
+  static void require_same_config(const std::filesystem::path& path, const Config& config);
+  /// The status in summary.json, empty if there is none.
+  static std::string recorded_status(const std::filesystem::path& path);
+
+ private:
+  void open_metrics();
+  void keep_metrics(std::size_t rows);
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> metrics_{nullptr, std::fclose};
+  std::optional<MetricsRow> last_;
+  Ledgers ledgers_;
+};
+
+/// The files of a run as the training loop sees them; of several processes only one has a folder.
+struct RunFiles {
+  std::function<void(std::uint32_t)> charge;  ///< the round, to the ledgers
+  std::function<void(const MetricsRow&)> append;
+  std::function<void()> write_checkpoint;
+  std::function<void(TrainStatus)> finish;
+};
+/// Trains with these files: charges, metrics, checkpoints before the first round, periodically and
+/// at the end where they are wanted, final files. They come before the other observers.
+TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
+                             std::vector<Observer> observers);
+
+TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
+                            std::vector<Observer> observers = {});
+
+}  // namespace porter

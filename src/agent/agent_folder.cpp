@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent_folder.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config/difference.hpp"
+#include "io/json_text.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/graph/picture.hpp"
+#include "porter/io/file.hpp"
+#include "train/summary.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each as step, length and bytes.
+NpyArray pack(const std::vector<SentMessage>& messages) {
+  Payload all;
+  for (const auto& [step, bytes] : messages) {
+    put(all, step);
+    put(all, static_cast<std::uint32_t>(bytes.size()));
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return {{all.size()}, {}, std::move(all)};
+}
+
+std::vector<SentMessage> unpack(const NpyArray& array, const std::string& source) try {
+  std::vector<SentMessage> messages;
+  for (ByteReader in(array.bytes); in.left() > 0;) {
+    const auto step = in.get<std::uint32_t>();
+    const auto bytes = in.take(in.get<std::uint32_t>());
+    messages.push_back({step, Payload(bytes.begin(), bytes.end())});
+  }
+  return messages;
+} catch (const Error& error) {
+  fail(ErrorKind::io, source, ": the messages in it are damaged: ", error.what());
+}
+
+// The first and the last round, without what only the raw data or all agents could tell.
+std::string public_metrics(const Trainer& trainer) {
+  const auto traffic = trainer.traffic();
+  const auto epsilon = trainer.privacy().epsilon(trainer.releases());
+  return concat("round,bits_per_agent,link_bits_per_agent,epsilon,seconds\n0,0,0,",
+                epsilon ? "0" : "", ",0\n", trainer.round(), ',', 8 * traffic.message_bytes, ',',
+                8 * traffic.link_bytes, ',', epsilon ? shortest(*epsilon) : "", ',',
+                shortest(trainer.now().training_seconds), '\n');
+}
+
+// The summary counts the bytes of all agents; here is only one.
+std::string public_summary(const Trainer& trainer, const std::string& name) {
+  auto json = nlohmann::ordered_json::parse(
+      summary_json(trainer, name, TrainStatus::finished, std::nullopt));
+  const auto traffic = trainer.traffic();
+  json["bytes_sent_per_agent"] = traffic.message_bytes;
+  json["link_bytes_per_agent"] = traffic.link_bytes;
+  json["majority_rate"] = nullptr;
+  return json_text(json, 2) + "\n";
+}
+
+}  // namespace
+
+AgentFolder::AgentFolder(fs::path path, const Config& config, FileOwner owner)
+    : path_(std::move(path)), owner_(std::move(owner)) {
+  const auto file = path_ / "config.toml";
+  const auto text = to_toml(config);
+  if (fs::exists(file)) {
+    const auto difference = config_difference(read_file(file), text);
+    require(difference.empty(), ErrorKind::usage, path_.string(),
+            " holds a run of another config (", difference, "); choose another --out");
+  } else {
+    require(!fs::exists(path_ / "checkpoint") && !fs::exists(path_ / "ledger"), ErrorKind::usage,
+            path_.string(), " holds other files and no run; choose another --out");
+    make_folder(path_, config);
+    write_file(file, text);
+  }
+  make_folder(path_, config);
+  make_folder(path_ / "checkpoint", config);
+}
+
+std::optional<AgentCheckpoint> AgentFolder::load_newest() {
+  const bool newest = fs::exists(checkpoint_file()), previous = fs::exists(previous_file());
+  if (!newest && !previous) return std::nullopt;
+  std::string damage = checkpoint_file().string() + " is missing";
+  if (newest) try {
+      auto checkpoint = load(checkpoint_file());
+      keeps_newest_ = true;
+      newest_round_ = checkpoint.round();
+      return checkpoint;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io || !previous) throw;
+      damage = error.what();
+    }
+  auto checkpoint = load(previous_file());
+  newest_round_ = checkpoint.round();
+  checkpoint.damage = damage;
+  return checkpoint;
+}
+
+AgentCheckpoint AgentFolder::load(const fs::path& file) const {
+  const auto source = file.string();
+  const auto members = load_npz(file, ByteArrays::bytes);
+  AgentCheckpoint checkpoint{.run = to_checkpoint(members, source)};
+  const auto& agent = member(members, "agent", source).values;
+  require(agent.size() == 1 && agent[0] >= 0 && agent[0] < 4294967296.0, ErrorKind::io, source,
+          ": the number of its agent is damaged");
+  require_owner({checkpoint.run.run, static_cast<std::uint32_t>(agent[0])}, owner_, source);
+  checkpoint.sent = unpack(member(members, "sent", source), source);
+  return checkpoint;
+}
+
+// There is a checkpoint at every moment. One that is damaged does not replace a good one.
+void AgentFolder::save(const AgentCheckpoint& checkpoint) {
+  auto members = to_npz(checkpoint.run);
+  members["sent"] = pack(checkpoint.sent);
+  members["agent"] = {{1}, {static_cast<double>(owner_.agent)}};
+  if (std::exchange(keeps_newest_, true)) {
+    std::error_code ignored;
+    fs::remove(previous_file(), ignored);
+    fs::create_hard_link(checkpoint_file(), previous_file(), ignored);
+    if (ignored) fs::rename(checkpoint_file(), previous_file());  // a file system without links
+  }
+  oldest_round_ = std::exchange(newest_round_, checkpoint.round());
+  save_npz(checkpoint_file(), members);
+}
+
+void AgentFolder::write_results(Trainer& trainer, const std::string& name) const {
+  const auto x = trainer.algorithm().iterates().row(trainer.hosted()[0]);
+  const std::vector<double> values(x.begin(), x.end());
+  save_npz(path_ / "model.npz", {{"x_mean", {{x.size()}, values}}, {"X", {{1, x.size()}, values}}});
+  write_file(path_ / "privacy.json", privacy_json(trainer));
+  const auto& network = *trainer.parts().network;
+  write_file(path_ / "graph.svg", graph_svg(network.graph, network.mixing));
+  write_file(path_ / "metrics.csv", public_metrics(trainer));
+  write_file(path_ / "summary.json", public_summary(trainer, name));
+}
+
+void AgentFolder::mark_finished() const { write_file(finished_file(), ""); }
+bool AgentFolder::is_finished() const { return fs::exists(finished_file()); }
+
+}  // namespace porter

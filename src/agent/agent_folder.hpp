@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "file_journal.hpp"
+#include "porter/core/bytes.hpp"
+#include "porter/train/train.hpp"
+
+namespace porter {
+
+/// A message that neighbours may ask for again.
+struct SentMessage {
+  std::uint32_t step;
+  Payload bytes;
+};
+
+/// What an agent needs to go on: its part of the run, and the messages that neighbours who restart
+/// from an older checkpoint of theirs may still want.
+struct AgentCheckpoint {
+  Checkpoint run;
+  std::vector<SentMessage> sent = {};
+  /// Not empty: why the newest one cannot be used, and this is the one before.
+  std::string damage = {};
+
+  std::uint32_t round() const { return run.now.round; }
+};
+
+/// The files of one agent.
+class AgentFolder {
+ public:
+  /// Makes the folder and its config.toml, or finds them; with secret noise nobody but its owner
+  /// may read it. Error{usage} if it holds the run of another config or other files.
+  AgentFolder(std::filesystem::path path, const Config& config, FileOwner owner);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path lock_file() const { return path_ / "checkpoint" / "lock"; }
+  std::filesystem::path journal_file() const { return path_ / "checkpoint" / "releases"; }
+
+  /// The newest one, or the one before where the newest is damaged. Error{io} if both are,
+  /// Error{privacy} if it is of another run or agent, or of porter 0.1.
+  std::optional<AgentCheckpoint> load_newest();
+  /// On disk when this returns; the one before is kept.
+  void save(const AgentCheckpoint& checkpoint);
+  /// The round of the one before, which this agent may have to go back to, as of the last save.
+  std::uint32_t oldest_round() const { return oldest_round_; }
+  /// model.npz, whose x_mean and only row of X are the agent's own x; privacy.json; metrics.csv and
+  /// summary.json, of what is not computed from raw data.
+  void write_results(Trainer& trainer, const std::string& name) const;
+  /// All neighbours have finished, too: nobody will ask this agent for anything again.
+  void mark_finished() const;
+  bool is_finished() const;
+
+ private:
+  std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+  std::filesystem::path previous_file() const { return path_ / "checkpoint" / "previous.npz"; }
+  AgentCheckpoint load(const std::filesystem::path& file) const;
+  std::filesystem::path finished_file() const { return path_ / "checkpoint" / "finished"; }
+
+  std::filesystem::path path_;
+  FileOwner owner_;
+  bool keeps_newest_ = false;  // it is good, and becomes the one before
+  std::uint32_t newest_round_ = 0, oldest_round_ = 0;
+};
+
+}  // namespace porter

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "config/config_keys.hpp"
+#include "config/config_table.hpp"
+#include "config/difference.hpp"
+#include "config/toml_section.hpp"
+#include "porter/agent/agent.hpp"
+#include "porter/comm/address.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kLongestWait{24 * 366};
+
+std::chrono::milliseconds parse_duration(std::string_view text) {
+  const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto count = parse_number<std::uint32_t>(text.substr(0, digits));
+  const auto unit = text.substr(digits);
+  const std::map<std::string_view, std::int64_t> units = {
+      {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+  require(count && units.contains(unit), ErrorKind::usage,
+          "expected a duration such as 500ms, 60s, 10m or 2h, found \"", text, "\"");
+  const std::chrono::milliseconds duration(*count * units.at(unit));
+  require(duration <= kLongestWait, ErrorKind::usage,
+          "expected a duration of a year at most, found \"", text, "\"");
+  return duration;
+}
+
+void read_duration(TomlSection& section, const char* key, std::chrono::milliseconds& value) {
+  std::string text;
+  section.read(key, text);
+  if (!text.empty()) value = section.located(key, [&] { return parse_duration(text); });
+}
+
+// wait:DURATION, or stop, which waits not at all.
+void read_peer_loss(TomlSection& section, AgentOptions& options) {
+  std::string text = "wait:60s";
+  section.read("on_peer_loss", text);
+  const auto spec = split_spec(text);
+  section.check(text == "stop" || (spec.name == "wait" && spec.argument), "on_peer_loss",
+                "expected wait:DURATION or stop, found \"", text, "\"");
+  options.peer_wait =
+      text == "stop"
+          ? std::chrono::milliseconds(0)
+          : section.located("on_peer_loss", [&] { return parse_duration(*spec.argument); });
+}
+
+void read_peers(TomlSection& section, AgentOptions& options) {
+  const auto* node = section.find("peers");
+  section.check(node != nullptr && node->is_array_of_tables(), "peers",
+                "expected a list such as [{name = \"hospital-a\", address = \"10.0.0.1:7400\"}], "
+                "one entry per agent");
+  for (const auto& entry : *node->as_array()) {
+    const auto& table = *entry.as_table();
+    const auto name = table["name"].value<std::string>();
+    const auto address = table["address"].value<std::string>();
+    section.check(name && address && table.size() == 2, "peers",
+                  "every entry has a name and an address, and nothing else");
+    const auto parsed = section.located("peers", [&] { return parse_address(*address); });
+    section.check(!parsed.host.empty(), "peers", "the address of ", *name, " has no host: \"",
+                  *address, "\"");
+    options.peers.push_back({*name, *address});
+  }
+  const auto agents = options.config.network.agents;
+  section.check(options.peers.size() == agents, "peers", "network.agents is ", agents, ", but ",
+                options.peers.size(), " peers are listed");
+  const auto at = std::ranges::find(options.peers, options.name, &Peer::name);
+  section.check(at != options.peers.end(), "peers", "\"", options.name,
+                "\" is not among them; agent.name must be");
+  options.index = static_cast<std::uint32_t>(at - options.peers.begin());
+}
+
+fs::path read_path(TomlSection& section, const char* key, const fs::path& folder) {
+  std::string text;
+  section.read(key, text);
+  section.check(!text.empty(), key, "the path of a file is needed (porter keys makes it)");
+  return folder / text;
+}
+
+void read_agent(const toml::table& root, const std::string& source, const fs::path& folder,
+                AgentOptions& options) {
+  TomlSection section(root, "agent", source);
+  require(section.present(), ErrorKind::usage, source,
+          ": [agent] is missing: name, listen, ca, certificate, key and peers of this agent");
+  section.read("name", options.name);
+  section.read("listen", options.listen);
+  section.check(!options.name.empty(), "name", "the name in this agent's certificate is needed");
+  section.check(!options.listen.empty(), "listen", "expected ADDRESS:PORT, e.g. 0.0.0.0:7400");
+  section.located("listen", [&] { return parse_address(options.listen); });
+  options.authority = read_path(section, "ca", folder);
+  options.certificate = read_path(section, "certificate", folder);
+  options.key = read_path(section, "key", folder);
+  read_peers(section, options);
+  section.read("train", options.train);
+  if (!options.train.empty()) options.train = (folder / options.train).lexically_normal().string();
+  read_peer_loss(section, options);
+  read_duration(section, "start_wait", options.start_wait);
+  read_duration(section, "round_wait", options.round_wait);
+  section.check(options.round_wait.count() > 0, "round_wait", "expected more than 0");
+  read_duration(section, "keepalive", options.keepalive);
+  section.check(options.keepalive.count() > 0, "keepalive", "expected more than 0");
+  section.read("require_noise", options.require_noise);
+  section.read("max_epsilon", options.max_epsilon);
+  section.check(!options.max_epsilon || *options.max_epsilon > 0, "max_epsilon",
+                "expected a positive number, found ", options.max_epsilon.value_or(0));
+  section.read("metrics", options.metrics);
+  if (options.metrics == "off") options.metrics.clear();
+  std::string log = "text";
+  section.read("log", log);
+  section.check(log == "text" || log == "json", "log", "expected text or json, found \"", log,
+                "\"");
+  options.json_log = log == "json";
+  section.refuse_unknown_keys();
+}
+
+// Secret noise is the default of an agent, and seeded noise an exception by name.
+void choose_noise(toml::table& root, bool insecure_test_noise, const std::string& source) {
+  auto* privacy = root["privacy"].as_table();
+  const bool seeded = privacy && (*privacy)["noise"].value<std::string>() == "simulated";
+  require(!seeded || insecure_test_noise, ErrorKind::privacy, source,
+          ": privacy.noise = \"simulated\": an agent's noise must be secret. For a test on data "
+          "that need no protection there is --insecure-test-noise");
+  if (privacy && !privacy->contains("noise"))
+    privacy->insert("noise", insecure_test_noise ? "simulated" : "secure");
+}
+
+// The table of a file, and the config in it.
+std::pair<toml::table, Config> load_table(const fs::path& path,
+                                          const std::vector<std::string>& overrides,
+                                          bool insecure_test_noise) {
+  const auto source = path.string();
+  auto root = parse_toml(read_file(path, 1U << 20), source);
+  for (const auto& override : overrides) apply_override(root, override);
+  resolve_paths(root, fs::absolute(path).parent_path());
+  choose_noise(root, insecure_test_noise, source);
+  auto config = read_config(root, source);
+  config.run.engine = EngineKind::tls;
+  require(find_algorithm(config.algorithm.name).gossips(), ErrorKind::usage, source,
+          ": algorithm.name: the agents of ", config.algorithm.name,
+          " do not talk to neighbours; it runs with porter run only");
+  // Where an algorithm always adds noise the section may be missing.
+  if (config.privacy && !root.contains("privacy") && !insecure_test_noise)
+    config.privacy->noise = NoiseSource::secret;
+  return {std::move(root), std::move(config)};
+}
+
+}  // namespace
+
+Config load_agent_config(const fs::path& path, const std::vector<std::string>& overrides,
+                         bool insecure_test_noise) {
+  return load_table(path, overrides, insecure_test_noise).second;
+}
+
+AgentOptions load_agent_options(const fs::path& path, const std::vector<std::string>& overrides,
+                                bool insecure_test_noise) {
+  AgentOptions options;
+  auto [root, config] = load_table(path, overrides, insecure_test_noise);
+  options.config = std::move(config);
+  read_agent(root, path.string(), fs::absolute(path).parent_path(), options);
+  return options;
+}
+
+}  // namespace porter

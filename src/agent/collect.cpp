@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the folders of all agents of a run to the folder that a simulation of it would have.
+#include <algorithm>
+
+#include "agent_folder.hpp"
+#include "config/difference.hpp"
+#include "porter/agent/agent.hpp"
+#include "porter/core/error.hpp"
+#include "porter/graph/picture.hpp"
+#include "porter/io/file.hpp"
+#include "train/summary.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+Checkpoint final_checkpoint(const Config& config, const fs::path& folder, std::uint32_t agent) {
+  auto checkpoint = AgentFolder(folder, config, {run_id(config), agent}).load_newest();
+  require(checkpoint && checkpoint->round() == config.algorithm.rounds, ErrorKind::io,
+          folder.string(), ": this agent has not finished");
+  return std::move(checkpoint->run);
+}
+
+// Of all agents, with what has been measured so far.
+Checkpoint merge_agents(const Config& config, const std::vector<fs::path>& agents,
+                        const RunState& measured) {
+  std::vector<Checkpoint> parts;
+  std::vector<std::string> names;
+  for (std::uint32_t agent = 0; agent < agents.size(); ++agent) {
+    parts.push_back(final_checkpoint(config, agents[agent], agent));
+    names.push_back(agents[agent].string());
+  }
+  auto whole = merge(parts, names);
+  whole.now.previous = measured.previous;
+  whole.now.best = measured.best;
+  whole.now.x_best = measured.x_best;
+  whole.now.utility_sum = measured.utility_sum;
+  whole.now.evaluation_seconds = measured.evaluation_seconds;
+  return whole;
+}
+
+}  // namespace
+
+void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
+  config.run.engine = EngineKind::tls;
+  config.run.evaluate = {Schedule::Kind::end, 0};
+  Trainer trainer(assemble(config));
+  const auto first = trainer.evaluate();
+  trainer.restore(merge_agents(config, agents, trainer.now()), out.string());
+  const auto last = trainer.evaluate();
+  const auto& network = *trainer.parts().network;
+  make_folder(out, config);
+  write_file(out / "metrics.csv", metrics_header() + metrics_line(first) + metrics_line(last));
+  write_file(out / "graph.svg", graph_svg(network.graph, network.mixing));
+  trainer.with_model([&](const auto& model) { save_npz(out / "model.npz", model); });
+  write_file(out / "privacy.json", privacy_json(trainer));
+  write_file(out / "summary.json",
+             summary_json(trainer, out.filename().string(), TrainStatus::finished, last));
+  write_file(out / "config.toml", to_toml(config));
+}
+
+}  // namespace porter

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file to a Config: defaults, values, and whether they fit together.
+#include "porter/config/config.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "config_keys.hpp"
+#include "config_table.hpp"
+#include "porter/compress/compressor.hpp"
+#include "porter/core/text.hpp"
+#include "porter/io/file.hpp"
+
+namespace porter {
+namespace {
+
+using Clipping = AlgorithmInfo::Clipping;
+using Noise = AlgorithmInfo::Noise;
+using Meeting = AlgorithmInfo::Meeting;
+
+constexpr const char* kSections[] = {"data", "model", "network", "algorithm", "privacy", "run"};
+
+/// The sections of a file, which errors about their keys refer to.
+struct Sections {
+  std::map<std::string, TomlSection, std::less<>> all;
+
+  Sections(const toml::table& root, const std::string& source) {
+    for (const char* name : kSections) all.emplace(name, TomlSection(root, name, source));
+  }
+  TomlSection& operator[](std::string_view name) { return all.find(name)->second; }
+};
+
+// "a, b and c": the algorithms with a property.
+template <class Property>
+std::string names_of(Property property) {
+  std::string names, last;
+  for (const auto& info : algorithm_table()) {
+    if (!property(info)) continue;
+    if (!last.empty()) (names += names.empty() ? "" : ", ") += last;
+    last = info.name;
+  }
+  return names.empty() ? last : names + " and " + last;
+}
+
+// What the model's name decides.
+void set_model(Sections& sections, Config& config) {
+  auto& section = sections["model"];
+  auto& model = config.model;
+  section.read("name", model.name);
+  section.located("name", [&] { find_model(model.name); });
+  const auto& info = find_model(model.name);
+  model.lambda = info.lambda;
+  config.data.regression = info.regression();
+}
+
+// What the algorithm's name decides.
+const AlgorithmInfo& set_algorithm(Sections& sections, Config& config) {
+  auto& section = sections["algorithm"];
+  auto& algorithm = config.algorithm;
+  section.read("name", algorithm.name);
+  section.located("name", [&] { find_algorithm(algorithm.name); });
+  const auto& info = find_algorithm(algorithm.name);
+  const bool clips = info.clipping == Clipping::sample || info.clipping == Clipping::batch ||
+                     info.noise == Noise::always;
+  algorithm.clip = parse_clip(clips ? "smooth:1.0" : "none");
+  algorithm.clip_target = info.clipping == Clipping::batch ? ClipTarget::batch : ClipTarget::sample;
+  algorithm.compressor = info.compresses ? "random_k:0.05" : "identity";
+  algorithm.mask = info.mask_is_sweep ? Mask::sweep : Mask::own;
+  return info;
+}
+
+// The section is there, or the algorithm always adds noise.
+void set_privacy(Sections& sections, const AlgorithmInfo& info, const std::string& source,
+                 Config& config) {
+  const bool present = sections["privacy"].present();
+  require(!present || info.noise != Noise::never, ErrorKind::usage, source,
+          ": [privacy]: ", info.name,
+          " adds no noise; remove the section, or choose an algorithm that adds it (porter-dp)");
+  if (present || info.noise == Noise::always) config.privacy.emplace();
+}
+
+void read_keys(Sections& sections, Config& config) {
+  for (const auto& key : config_keys())
+    if (key.section != "privacy" || config.privacy) key.read(sections[key.section], config);
+  for (const auto& [name, section] : sections.all) section.refuse_unknown_keys();
+}
+
+void check_model(Sections& sections, Config& config) {
+  const auto& info = find_model(config.model.name);
+  auto& section = sections["model"];
+  section.check(info.layered || !section.has("hidden"), "hidden", info.name,
+                " has no hidden layers; mlp has");
+  section.check(info.layered || !section.has("activation"), "activation", info.name,
+                " has no activation; mlp has");
+  sections["data"].check(!info.regression() || config.data.classes.empty(), "classes",
+                         "model.name = \"", info.name, "\" predicts a number and has no classes");
+  if (info.layered) config.data.bias = false;  // its layers have their own
+}
+
+void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& algorithm = config.algorithm;
+  const bool none = algorithm.clip.none();
+  const bool each = info.clipping == Clipping::sample || info.clipping == Clipping::batch;
+  section.check(info.clipping != Clipping::none || none, "clip", info.name,
+                " does not clip (porter-gc is ", info.name, " with clipping); found \"",
+                to_string(algorithm.clip), "\"");
+  section.check(!none || !each, "clip", info.name,
+                " needs smooth:TAU or linear:TAU, found \"none\"");
+  const auto own = info.clipping == Clipping::batch ? ClipTarget::batch : ClipTarget::sample;
+  section.check(!each || algorithm.clip_target == own, "clip_target", info.name, " clips each ",
+                choice_text(own), "; found \"", choice_text(algorithm.clip_target), "\"");
+}
+
+void check_messages(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& algorithm = config.algorithm;
+  section.check(info.compresses || algorithm.compressor == "identity", "compressor", info.name,
+                " sends dense messages, so only \"identity\" fits; found \"", algorithm.compressor,
+                "\"");
+  section.check(info.shifts || !algorithm.shift, "shift", "only ",
+                names_of([](const AlgorithmInfo& other) { return other.shifts; }), " have shifts");
+  section.check(algorithm.gossip == 1 || info.gossips(), "gossip", info.name,
+                " does not gossip; found ", algorithm.gossip);
+  section.check(algorithm.gossip == 1 || !info.gossips_once, "gossip", info.name,
+                " has one gossip step per gradient; found ", algorithm.gossip);
+  section.check(std::uint64_t{algorithm.gossip} * algorithm.rounds <= 0xFFFFFFFF, "gossip",
+                "rounds times gossip must stay below 2^32; found ", algorithm.rounds, " times ",
+                algorithm.gossip);
+  section.check(!info.mask_is_sweep || algorithm.mask == Mask::sweep, "mask", info.name,
+                " sweeps; found \"", choice_text(algorithm.mask), "\"");
+  const bool sparse = split_spec(algorithm.compressor).name == "random_k";
+  section.check(algorithm.mask == Mask::own || (sparse && info.gossips()), "mask",
+                "only random_k between neighbours has a mask to share; found ", info.name,
+                " with \"", algorithm.compressor, "\"");
+  section.check(!algorithm.snapshot || info.two_gradients, "snapshot", "only ",
+                names_of([](const AlgorithmInfo& other) { return other.two_gradients; }),
+                " has snapshots");
+}
+
+void check_privacy(const TomlSection& section, const Config& config) {
+  if (!config.privacy) return;
+  const auto& privacy = *config.privacy;
+  const bool given = privacy.calibration == Calibration::sigma;
+  section.check(!given || privacy.sigma, "sigma", "calibration = \"sigma\" needs it");
+  section.check(given || !privacy.sigma, "sigma", "needs calibration = \"sigma\", found \"",
+                choice_text(privacy.calibration), "\"");
+  section.check(given || !config.algorithm.clip.none(), "calibration",
+                "noise for an epsilon needs a clipping threshold, but algorithm.clip is \"none\"");
+  section.check(privacy.calibration != Calibration::accountant ||
+                    config.algorithm.clip_target == ClipTarget::sample,
+                "calibration", "the accountant needs algorithm.clip_target = \"sample\"");
+  section.check(
+      privacy.adjacency == Adjacency::replace || privacy.sampler == Sampler::poisson, "adjacency",
+      "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
+}
+
+void check_run(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const bool wide = config.run.precision == Precision::wide;
+  section.check(wide || info.may_be_narrow, "precision", info.name,
+                " keeps its state in double; float is for ",
+                names_of([](const AlgorithmInfo& other) { return other.may_be_narrow; }));
+  section.check(wide || config.algorithm.momentum == 1, "precision",
+                "algorithm.momentum other than 1 needs \"double\"");
+  section.check(config.run.engine == EngineKind::simulate || info.gossips(), "engine",
+                "agents in several processes talk to neighbours, and those of ", info.name,
+                " do not; it runs with \"simulate\" only");
+}
+
+void refuse_unknown_sections(const toml::table& root, const std::string& source) {
+  std::set<std::string, std::less<>> known = {"sweep", "agent"};  // sweep.hpp, agent.hpp
+  known.insert(std::begin(kSections), std::end(kSections));
+  for (const auto& [key, node] : root)
+    require(known.contains(key.str()), ErrorKind::usage, toml_place(node, source),
+            ": unknown section or key \"", key.str(),
+            "\"; expected [data], [model], [network], [algorithm], [privacy], [run], [sweep] or "
+            "[agent]");
+}
+
+}  // namespace
+
+Config read_config(const toml::table& root, const std::string& source) {
+  refuse_unknown_sections(root, source);
+  Sections sections(root, source);
+  Config config;
+  set_model(sections, config);
+  const auto& info = set_algorithm(sections, config);
+  set_privacy(sections, info, source, config);
+  read_keys(sections, config);
+  check_model(sections, config);
+  check_clipping(sections["algorithm"], info, config);
+  check_messages(sections["algorithm"], info, config);
+  check_privacy(sections["privacy"], config);
+  check_run(sections["run"], info, config);
+  return config;
+}
+
+Config parse_config(std::string_view text, const std::string& source,
+                    const std::vector<std::string>& overrides) {
+  auto root = parse_toml(text, source);
+  for (const auto& override : overrides) apply_override(root, override);
+  return read_config(root, source);
+}
+
+Config load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  auto root = parse_toml(read_file(path, 1U << 20), path.string());
+  for (const auto& override : overrides) apply_override(root, override);
+  resolve_paths(root, std::filesystem::absolute(path).parent_path());
+  return read_config(root, path.string());
+}
+
+}  // namespace porter

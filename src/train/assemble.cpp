@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/assemble.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "memory.hpp"
+#include "porter/core/error.hpp"
+#include "porter/train/evaluator.hpp"
+#include "porter/train/schedule.hpp"
+#include "start.hpp"
+
+namespace porter {
+namespace {
+
+// Puts the config key before what a module says of its value.
+template <class Build>
+auto keyed(const char* key, Build build) {
+  try {
+    return build();
+  } catch (const Error& error) {
+    fail(error.kind(), key, ": ", error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::io, key, ": out of memory");
+  }
+}
+
+// The shift step of SoteriaFL's published experiments: sqrt((1 + 2 w) / (2 (1 + w)^3)).
+double default_shift(double omega) {
+  return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
+}
+
+// The share of the entries of a few rows that differ from the row's first.
+double share_off_background(const Dataset& data) {
+  const std::size_t rows = std::min<std::size_t>(data.rows(), 256);
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto sample = data[i * data.rows() / rows];
+    others += sample.sparse ? sample.values.size()
+                            : sample.values.size() - static_cast<std::size_t>(std::ranges::count(
+                                                         sample.values, sample.values[0]));
+  }
+  return static_cast<double>(others) / static_cast<double>(rows * data.features);
+}
+
+// As RunSize has it. Only the first layer meets the data; per entry its sparse product takes three
+// times as long as a dense one.
+double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
+  const auto& info = find_model(model.name);
+  if (info.single_score())
+    return static_cast<double>(data.values.size()) / static_cast<double>(data.rows());
+  const std::size_t width = info.layered && !model.hidden.empty()
+                                ? model.hidden[0]
+                                : std::max<std::size_t>(data.classes.size(), 1);
+  const auto first = static_cast<double>(data.features * width);
+  return static_cast<double>(dim) - first * (1 - std::min(1.0, 3 * share_off_background(data)));
+}
+
+void use_data(RunParts& parts, bool own_model) {
+  const auto& config = parts.config;
+  const auto& data = parts.data;
+  const auto& train = *data.train;
+  auto& facts = parts.facts;
+  const bool pooled = parts.algorithm().meeting == AlgorithmInfo::Meeting::pooled;
+  const bool guarantee = claims_guarantee(config);
+  const std::size_t agents = pooled ? 1 : config.network.agents;
+  const std::size_t m = data.holder ? train.rows() : train.rows() / agents;
+  require(config.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
+          m, " samples that an agent holds, found ", config.algorithm.batch);
+  facts.data_source = data.source;
+  facts.data_warning = data.warning;
+  facts.agents = agents;
+  facts.samples_per_agent = m;
+  facts.dim = parts.model->dim();
+  facts.batch = config.algorithm.batch == 0 ? m : config.algorithm.batch;
+  if (!train.classes.empty() && (data.test || !guarantee))
+    facts.majority_rate = majority_rate(data.test ? *data.test : train);
+  // An agent's rows are its own; here all are dealt.
+  if (guarantee && !pooled && !data.holder && config.split.by_labels())
+    facts.notes.push_back("data.split: \"" + to_string(config.split) +
+                          "\" deals the records by their labels, so one label decides about the "
+                          "records of several agents, which no epsilon covers");
+  if (data.holder) return;  // who has some of the data evaluates nothing
+  // When a run with secret noise is evaluated does not depend on how many entries of its records
+  // are zero.
+  const auto values = guarantee ? train.rows() * train.features : train.values.size();
+  facts.evaluation_rounds = evaluation_rounds(
+      config.run.evaluate, config.algorithm.rounds,
+      {.agents = agents,
+       .dim = facts.dim,
+       .batch = facts.batch,
+       .train_rows = train.rows(),
+       .test_rows = data.test ? data.test->rows() : 0,
+       .values = values + (data.test ? data.test->values.size() : 0),
+       .parameters_per_row = guarantee || own_model
+                                 ? static_cast<double>(facts.dim)
+                                 : parameters_per_row(config.model, train, facts.dim)});
+}
+
+std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) {
+  if (!parts.algorithm().gossips()) return nullptr;
+  const auto& network = parts.config.network;
+  auto graph = keyed("network.graph", [&] {
+    if (!sources.graph) return make_graph(network.graph, network.agents, parts.config.run.seed);
+    require(sources.graph->nodes() == network.agents, ErrorKind::usage, "the graph that is given ",
+            "has ", sources.graph->nodes(), " nodes, but network.agents is ", network.agents);
+    return std::move(*sources.graph);
+  });
+  auto mixing = keyed("network.mixing", [&] {
+    return sources.mixing ? std::move(*sources.mixing) : make_mixing(network.mixing, graph);
+  });
+  if (!mixing.note.empty()) parts.facts.notes.push_back("network.mixing: " + mixing.note);
+  return std::make_shared<const Network>(Network{std::move(graph), std::move(mixing)});
+}
+
+std::shared_ptr<const Compressor> build_compressor(RunParts& parts) {
+  const auto& algorithm = parts.config.algorithm;
+  const auto& info = parts.algorithm();
+  auto& facts = parts.facts.compression;
+  const auto dim = parts.facts.dim;
+  std::shared_ptr<const Compressor> compressor = keyed("algorithm.compressor", [&] {
+    auto made = make_compressor(algorithm.compressor, algorithm.unbiased);
+    facts.kept = made->kept(dim);
+    facts.rho = made->rho(dim);
+    facts.omega = made->omega(dim);
+    return made;
+  });
+  require(!info.gossips() || facts.rho, ErrorKind::usage, "algorithm.compressor: ", algorithm.name,
+          " needs a contraction, and \"", algorithm.compressor, "\"",
+          algorithm.unbiased ? " with unbiased = true" : "", " is none for d = ", dim);
+  if (info.shifts)  // else 0: cdp-sgd and ldp-sgd
+    facts.shift = algorithm.shift.value_or(facts.omega ? default_shift(*facts.omega) : 1.0);
+  return compressor;
+}
+
+// The paper's x_out: a random agent after a random round.
+void draw_output(const Config& config, RunFacts& facts) {
+  RngStream rng(config.run.seed, Draw::output, 0, 0);
+  facts.output_round = 1 + static_cast<std::uint32_t>(rng.below(config.algorithm.rounds));
+  facts.output_agent = static_cast<std::uint32_t>(rng.below(facts.agents));
+}
+
+// Memory is handed out before it is there, so a run that cannot fit would be killed halfway.
+void expect_room(const RunFacts& facts, Precision precision) {
+  const double needed = 2.0 * static_cast<double>(facts.agents) * static_cast<double>(facts.dim) *
+                        (precision == Precision::narrow ? sizeof(float) : sizeof(double));
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  require(needed <= there, ErrorKind::io, "out of memory: ", facts.agents,
+          " agents (network.agents) with a model of ", facts.dim,
+          " parameters (model) take at least ", needed / 1e9, " GB, and this machine has ",
+          there / 1e9, " GB");
+}
+
+void append(const Dataset& from, Dataset& to) {
+  const auto add = [](const auto& values, auto& all) {
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  to.voids.resize(to.rows());
+  add(from.voids, to.voids);
+  if (from.sparse())  // its offsets continue those that are there
+    for (std::size_t row = 0; row < from.rows(); ++row)
+      to.row_starts.push_back(to.values.size() + from.row_starts[row + 1]);
+  add(from.values, to.values);
+  add(from.columns, to.columns);
+  add(from.labels, to.labels);
+}
+
+}  // namespace
+
+BatchSampler RunParts::sampler() const {
+  const bool poisson = config.privacy && config.privacy->sampler == Sampler::poisson;
+  return {poisson ? Sampler::poisson : Sampler::fixed, facts.samples_per_agent, facts.batch};
+}
+
+RunParts assemble(const Config& config, Sources sources) {
+  RunParts parts;
+  parts.config = config;
+  const bool own_model = sources.model != nullptr;
+  parts.data = sources.data ? std::move(*sources.data) : load_run_data(config);
+  const auto& train = *parts.data.train;
+  parts.model = own_model ? std::move(sources.model)
+                          : make_model(config.model, train.features, train.classes.size());
+  use_data(parts, own_model);
+  parts.network = build_network(parts, sources);
+  parts.compressor = build_compressor(parts);
+  const auto dim = parts.facts.dim;
+  if (config.run.engine == EngineKind::simulate) expect_room(parts.facts, config.run.precision);
+  parts.start = within_memory(parts.facts, [&] {
+    return sources.start.empty() ? starting_point(config, train, dim) : std::move(sources.start);
+  });
+  require(parts.start.size() == dim, ErrorKind::usage, "the start that is given has ",
+          parts.start.size(), " entries, but the model has d = ", dim);
+  draw_output(config, parts.facts);
+  parts.privacy = std::make_shared<const RunPrivacy>(
+      config, parts.sampler(), dim,
+      sources.accounts ? std::move(sources.accounts) : std::make_shared<AccountantCache>());
+  const auto& notes = parts.privacy->notes();
+  parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
+  return parts;
+}
+
+AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
+  const auto& [config, facts] = std::tie(parts.config, parts.facts);
+  const auto& algorithm = config.algorithm;
+  return {.problem = parts.problem(),
+          .network = parts.network.get(),
+          .compressor = *parts.compressor,
+          .pool = pool,
+          .start = parts.start,
+          .eta = algorithm.step,
+          .gamma = algorithm.consensus,
+          .gossip = algorithm.gossip,
+          .rounds = algorithm.rounds,
+          .mask = algorithm.mask,
+          .precision = config.run.precision,
+          .gradients = {.sampler = parts.sampler(),
+                        .clip = algorithm.clip,
+                        .clip_target = algorithm.clip_target,
+                        .noise_stddev = parts.sigma(),
+                        .momentum = algorithm.momentum,
+                        .seed = config.run.seed,
+                        .secure = parts.privacy->secure()},
+          .soteriafl = {.shift = facts.compression.shift,
+                        .snapshot = algorithm.snapshot.value_or(
+                            static_cast<double>(facts.batch) /
+                            static_cast<double>(facts.samples_per_agent))}};
+}
+
+RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Dataset> test) {
+  require(!agents.empty(), ErrorKind::usage, "expected the data of at least one agent");
+  const auto& first = agents.front();
+  auto all = std::make_shared<Dataset>();
+  all->features = first.features;
+  all->classes = first.classes;
+  if (first.sparse()) all->row_starts = {0};
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    const auto& own = agents[i];
+    require(own.rows() == first.rows() && own.features == first.features &&
+                own.classes == first.classes && own.sparse() == first.sparse(),
+            ErrorKind::usage, "the agents' data must be alike: agent 0 has ", first.rows(),
+            " rows of ", first.features, " features and ", first.classes.size(), " classes, agent ",
+            i, " has ", own.rows(), " of ", own.features, " and ", own.classes.size());
+    append(own, *all);
+  }
+  return {.train = std::move(all), .test = std::move(test), .source = "the caller's data"};
+}
+
+}  // namespace porter

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/checkpoint.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+constexpr const char* kMatrix = "state_";  // before the name of a matrix
+constexpr double kMostAgents = 4294967295.0, kMostCount = 0x1p63;
+
+NpyArray pack(std::vector<double> values) {
+  const auto size = values.size();
+  return {{size}, std::move(values)};
+}
+NpyArray pack(double value) { return pack(std::vector<double>{value}); }
+NpyArray pack(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {{bytes.size()}, {}, {bytes.begin(), bytes.end()}};
+}
+
+// A row as the values of its columns, empty cells as NaN; no values if there is no row.
+NpyArray pack(const std::optional<MetricsRow>& row) {
+  std::vector<double> values;
+  if (row)
+    for (const auto& column : metrics_columns())
+      values.push_back(column.get(*row).value_or(std::numeric_limits<double>::quiet_NaN()));
+  return pack(values);
+}
+
+std::optional<MetricsRow> unpack_row(const NpyArray& array) {
+  const auto& columns = metrics_columns();
+  if (array.values.size() != columns.size()) return std::nullopt;
+  MetricsRow row;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    columns[c].set(row,
+                   std::isnan(array.values[c]) ? std::nullopt : std::optional(array.values[c]));
+  for (std::size_t c = 0; c < columns.size(); ++c)  // train_accuracy may be empty of itself
+    if (columns[c].raw && !std::isnan(array.values[c])) return row;
+  row.raw = false;
+  return row;
+}
+
+/// The members of a file, under its name.
+class Members {
+ public:
+  Members(const Npz& members, const std::string& source) : members_(members), source_(source) {}
+
+  const NpyArray& array(const std::string& name) const { return member(members_, name, source_); }
+
+  double number(const std::string& name) const {
+    const auto& values = array(name).values;
+    require(values.size() == 1, ErrorKind::io, source_, ": ", name, " must be one number");
+    return values[0];
+  }
+  template <class Count>
+  Count count(const std::string& name, double most) const {
+    return as_count<Count>(name, number(name), most);
+  }
+  template <class Count>
+  Count as_count(const std::string& name, double value, double most) const {
+    require(value >= 0 && value <= most && value < kMostCount, ErrorKind::io, source_, ": ", name,
+            " must be from 0 to ", most, ", found ", value);
+    return static_cast<Count>(value);
+  }
+  std::string text(const std::string& name) const {
+    const auto& bytes = array(name).bytes;
+    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (char& c : text)
+      if (c <= ' ' || c > '~') c = '?';
+    return text;
+  }
+
+ private:
+  const Npz& members_;
+  const std::string& source_;
+};
+
+void require_version(const Npz& members, const std::string& source) {
+  const bool versioned = members.contains("version");
+  const auto found = versioned ? Members(members, source).number("version") : 1;
+  require(found == Checkpoint::kVersion, ErrorKind::io, source, ": a checkpoint of format ", found,
+          versioned ? "" : " (porter 0.1)", ", but this porter goes on from format ",
+          Checkpoint::kVersion, "; end the run with the porter that began it, or start it anew");
+}
+
+// Where an agent's own row is: alone, or among those of its neighbours.
+std::size_t own_row(const Checkpoint& part, const NpyArray& rows, std::uint32_t agent) {
+  if (rows.shape.at(0) == 1) return 0;
+  return static_cast<std::size_t>(std::ranges::find(part.agents, agent) - part.agents.begin());
+}
+
+// Each agent's own row of a matrix.
+NpyArray merge_rows(const std::string& name, const std::vector<Checkpoint>& parts,
+                    const std::vector<std::string>& sources) {
+  NpyArray merged{{parts.size(), 0}, {}};
+  for (std::uint32_t agent = 0; agent < parts.size(); ++agent) {
+    const auto& rows = member(parts[agent].matrices, name, sources[agent]);
+    const auto dim = rows.shape.size() == 2 ? rows.shape[1] : 0;
+    const auto at = own_row(parts[agent], rows, agent);
+    require((agent == 0 || dim == merged.shape[1]) && rows.values.size() >= (at + 1) * dim,
+            ErrorKind::io, sources[agent], ": ", name, " has no row of agent ", agent);
+    merged.shape[1] = dim;
+    const auto row = rows.values.begin() + static_cast<std::ptrdiff_t>(at * dim);
+    merged.values.insert(merged.values.end(), row, row + static_cast<std::ptrdiff_t>(dim));
+  }
+  return merged;
+}
+
+}  // namespace
+
+Npz to_npz(const Checkpoint& checkpoint) {
+  const auto& now = checkpoint.now;
+  Npz members = {
+      {"version", pack(Checkpoint::kVersion)},
+      {"run", pack(checkpoint.run)},
+      {"round", pack(now.round)},
+      {"releases", pack(static_cast<double>(now.releases))},
+      {"training_seconds", pack(now.training_seconds)},
+      {"evaluation_seconds", pack(now.evaluation_seconds)},
+      {"utility_sum", pack(now.utility_sum)},
+      {"message_bytes", pack(static_cast<double>(checkpoint.traffic.message_bytes))},
+      {"link_bytes", pack(static_cast<double>(checkpoint.traffic.link_bytes))},
+      {"x_best", pack(now.x_best)},
+      {"x_out", pack(now.x_out)},
+      {"row_previous", pack(now.previous)},
+      {"row_best", pack(now.best)},
+  };
+  if (!checkpoint.agents.empty())
+    members["agents"] =
+        pack(std::vector<double>(checkpoint.agents.begin(), checkpoint.agents.end()));
+  for (const auto& [name, rows] : checkpoint.matrices) members[kMatrix + name] = rows;
+  return members;
+}
+
+Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
+  require_version(members, source);
+  const Members in(members, source);
+  Checkpoint checkpoint;
+  checkpoint.run = in.text("run");
+  auto& now = checkpoint.now;
+  now.round = in.count<std::uint32_t>("round", kMostAgents);
+  now.releases = in.count<std::uint64_t>("releases", kMostCount);
+  now.training_seconds = in.number("training_seconds");
+  now.evaluation_seconds = in.number("evaluation_seconds");
+  now.utility_sum = in.number("utility_sum");
+  now.x_best = in.array("x_best").values;
+  now.x_out = in.array("x_out").values;
+  now.previous = unpack_row(in.array("row_previous"));
+  now.best = unpack_row(in.array("row_best"));
+  checkpoint.traffic = {.message_bytes = in.count<std::uint64_t>("message_bytes", kMostCount),
+                        .link_bytes = in.count<std::uint64_t>("link_bytes", kMostCount)};
+  if (members.contains("agents"))
+    for (const double agent : in.array("agents").values)
+      checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent, kMostAgents));
+  const std::string_view prefix = kMatrix;
+  for (const auto& [name, rows] : members)
+    if (name.starts_with(prefix)) checkpoint.matrices[name.substr(prefix.size())] = rows;
+  return checkpoint;
+}
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  save_npz(path, to_npz(checkpoint));
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path) {
+  return to_checkpoint(load_npz(path, ByteArrays::bytes), path.string());
+}
+
+Checkpoint merge(const std::vector<Checkpoint>& parts, const std::vector<std::string>& sources) {
+  Checkpoint whole = parts.at(0);
+  whole.agents.clear();
+  for (auto& [name, rows] : whole.matrices) rows = merge_rows(name, parts, sources);
+  for (std::size_t agent = 1; agent < parts.size(); ++agent) {
+    const auto& [now, traffic] = std::tie(parts[agent].now, parts[agent].traffic);
+    whole.now.releases = std::max(whole.now.releases, now.releases);
+    whole.now.training_seconds = std::max(whole.now.training_seconds, now.training_seconds);
+    whole.traffic.message_bytes += traffic.message_bytes;
+    whole.traffic.link_bytes += traffic.link_bytes;
+    if (!now.x_out.empty()) whole.now.x_out = now.x_out;
+  }
+  return whole;
+}
+
+}  // namespace porter

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/evaluator.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+#include "agent_sample.hpp"
+#include "porter/core/vector_math.hpp"
+#include "porter/data/summary.hpp"
+
+namespace porter {
+namespace {
+
+// The rows are summed in this many runs, whatever the number of threads, so that the bits are the
+// same.
+constexpr std::size_t kRuns = 16;
+constexpr std::size_t kGroup = 16;                   // points that share a reading of the data
+constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters that cost little
+
+Dataset even_sample(const Dataset& data, std::size_t count) {
+  count = std::min(count, data.rows());
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < count; ++i)
+    rows.push_back(static_cast<std::uint32_t>(i * data.rows() / count));
+  return select_rows(data, rows);
+}
+
+// The rows of the measured agents; where all are equal, as at the start, only one of them.
+std::vector<std::span<const double>> measured_points(const Rows& X) {
+  const std::size_t measured = measured_agents(X.agents());
+  std::vector<std::span<const double>> points;
+  for (std::size_t i = 0; i < measured; ++i) points.push_back(X.row(i * X.agents() / measured));
+  if (std::all_of(points.begin(), points.end(),
+                  [&](const auto& x) { return std::ranges::equal(x, points[0]); }))
+    points.resize(1);
+  return points;
+}
+
+// Groups of points by runs of rows: at least kRuns pieces of work, the same for any number of
+// threads.
+std::vector<Model::Totals> evaluate_points(const Model& model, const Dataset& data,
+                                           std::span<const std::span<const double>> points,
+                                           ThreadPool& pool) {
+  const std::size_t groups = (points.size() + kGroup - 1) / kGroup;
+  const std::size_t runs = (kRuns + groups - 1) / groups;
+  std::vector<std::vector<Model::Totals>> parts(groups * runs);
+  pool.parallel_for(parts.size(), [&](std::size_t piece) {
+    const std::size_t begin = piece / runs * kGroup, run = piece % runs;
+    const auto group = points.subspan(begin, std::min(kGroup, points.size() - begin));
+    parts[piece].resize(group.size());
+    model.evaluate_points(group, data, run * data.rows() / runs, (run + 1) * data.rows() / runs,
+                          parts[piece]);
+  });
+  std::vector<Model::Totals> totals(points.size());
+  for (std::size_t piece = 0; piece < parts.size(); ++piece)
+    for (std::size_t p = 0; p < parts[piece].size(); ++p) {
+      auto& sum = totals[piece / runs * kGroup + p];
+      sum.loss += parts[piece][p].loss;
+      sum.correct += parts[piece][p].correct;
+    }
+  return totals;
+}
+
+// The mean of equal rows is off by rounding; that is no disagreement.
+double consensus_error(const Rows& X, std::span<const double> mean) {
+  double sum = 0;
+  for (std::size_t i = 0; i < X.agents(); ++i) sum += squared_distance(X.row(i), mean);
+  const double error = sum / static_cast<double>(X.agents());
+  return error <= 1e-30 * squared_norm(mean) ? 0 : error;
+}
+
+}  // namespace
+
+Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
+                          bool with_gradient, ThreadPool& pool) {
+  if (const auto counted = counted_rows(data))
+    return evaluate_point(model, *counted, x, with_gradient, pool);
+  std::vector<Model::Totals> totals(kRuns);
+  Rows gradients(kRuns, with_gradient ? model.dim() : 0);
+  pool.parallel_for(kRuns, [&](std::size_t run) {
+    const std::size_t first = run * data.rows() / kRuns, last = (run + 1) * data.rows() / kRuns;
+    totals[run] = model.evaluate(x, data, first, last, gradients.row(run));
+  });
+  const auto rows = static_cast<double>(std::max<std::size_t>(data.rows(), 1));
+  Evaluation result;
+  for (const auto& [loss, correct] : totals) {
+    result.loss += loss / rows;
+    result.accuracy += static_cast<double>(correct) / rows;
+  }
+  if (with_gradient) {
+    result.gradient = mean_row(gradients);
+    for (double& value : result.gradient) value *= kRuns / rows;
+  }
+  return result;
+}
+
+double majority_rate(const Dataset& data) { return class_rate(data, *majority_class(data)); }
+
+Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
+    : problem_(problem),
+      counted_train_(counted_rows(problem.train)),
+      counted_test_(test ? counted_rows(*test) : std::nullopt),
+      train_(counted_train_ ? *counted_train_ : problem.train),
+      test_(counted_test_ ? &*counted_test_ : test),
+      pool_(pool) {
+  const std::size_t rows = train_.rows(), agents = problem.agents;
+  const std::size_t cheap = kCheapProducts / (measured_agents(agents) * problem.model.dim());
+  agent_train_ = even_sample(train_, measured_rows(rows, agents));
+  // How many training records count is not to be seen in figures of the test set.
+  const std::size_t all = problem.train.rows();
+  if (test_ != nullptr)
+    agent_test_ =
+        even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), all, agents)));
+}
+
+void Evaluator::measure(const Rows& X, MetricsRow& row) const {
+  const bool classes = !problem_.train.classes.empty();
+  const auto x = mean_row(X);
+  if (row.raw) {
+    const auto train = evaluate_point(problem_.model, train_, x, true, pool_);
+    row.loss = train.loss;
+    row.grad_norm_sq = squared_norm(train.gradient);
+    if (classes) row.train_accuracy = train.accuracy;
+  }
+  if (test_ != nullptr) {
+    const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
+    row.test_loss = test.loss;
+    if (classes) row.test_accuracy = test.accuracy;
+  }
+  row.consensus_error = consensus_error(X, x);
+  measure_agents(X, row);
+}
+
+void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
+  if (X.agents() == 1) {  // everybody stands at the average
+    row.agent_loss_mean = row.agent_loss_worst = row.loss;
+    row.agent_accuracy_mean = row.agent_accuracy_worst = row.test_accuracy;
+    return;
+  }
+  const auto points = measured_points(X);
+  if (row.raw) measure_losses(points, row);
+  if (row.test_accuracy) measure_accuracies(points, row);
+}
+
+void Evaluator::measure_losses(std::span<const std::span<const double>> points,
+                               MetricsRow& row) const {
+  const auto train = evaluate_points(problem_.model, agent_train_, points, pool_);
+  const auto agents = static_cast<double>(points.size());
+  const auto train_rows = static_cast<double>(std::max<std::size_t>(agent_train_.rows(), 1));
+  row.agent_loss_mean = 0;
+  row.agent_loss_worst = train[0].loss / train_rows;
+  for (const auto& totals : train) {
+    const double loss = totals.loss / train_rows;
+    row.agent_loss_mean += loss / agents;
+    if (!(loss <= row.agent_loss_worst)) row.agent_loss_worst = loss;  // a NaN is the worst
+  }
+}
+
+void Evaluator::measure_accuracies(std::span<const std::span<const double>> points,
+                                   MetricsRow& row) const {
+  const auto agents = static_cast<double>(points.size());
+  const auto test_rows = static_cast<double>(std::max<std::size_t>(agent_test_.rows(), 1));
+  row.agent_accuracy_mean = 0;
+  row.agent_accuracy_worst = 1;
+  for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {
+    const double accuracy = static_cast<double>(totals.correct) / test_rows;
+    *row.agent_accuracy_mean += accuracy / agents;
+    row.agent_accuracy_worst = std::min(*row.agent_accuracy_worst, accuracy);
+  }
+}
+
+}  // namespace porter

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/ledgers.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "config/difference.hpp"
+#include "porter/core/error.hpp"
+#include "porter/privacy/clip.hpp"
+
+namespace porter {
+namespace {
+
+// A ledger stays open and locked while its run goes on. Systems start a process with as few as 1024
+// open files and let it ask for more.
+void allow_ledgers(std::size_t count) {
+  constexpr rlim_t kOthers = 256;  // files that are no ledgers
+  const rlim_t needed = static_cast<rlim_t>(count) + kOthers;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  require(limit.rlim_max >= needed, ErrorKind::io, "secure noise keeps a ledger open for each of ",
+          count, " agents, which needs ", needed, " open files; this system allows ",
+          limit.rlim_max, " (ulimit -Hn)");
+  limit.rlim_cur = needed;
+  require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, ErrorKind::io, "cannot raise the number of ",
+          "open files to the ", needed, " that ", count, " ledgers need (ulimit -n)");
+}
+
+}  // namespace
+
+void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, bool started,
+                   std::uint64_t at_least) {
+  if (!trainer.privacy().secure()) return;
+  const auto& config = trainer.config();
+  make_folder(folder / "ledger", config);
+  const auto hosted = trainer.hosted();
+  allow_ledgers(hosted.size());
+  for (const auto agent : hosted) {
+    const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
+    const LedgerHeader header{.run_id = run_id(config),
+                              .agent = agent,
+                              .sampler = std::string(choice_text(config.privacy->sampler)),
+                              .adjacency = std::string(choice_text(config.privacy->adjacency)),
+                              .records = trainer.facts().samples_per_agent,
+                              .batch = trainer.facts().batch,
+                              .noise_stddev = trainer.parts().sigma(),
+                              .clip = config.algorithm.clip.tau,
+                              .delta = config.privacy->delta,
+                              .epsilon = config.privacy->epsilon};
+    ledgers_.push_back(started || std::filesystem::exists(file)
+                           ? Ledger::resume(file, header, at_least)
+                           : Ledger::create(file, header));
+  }
+}
+
+void Ledgers::charge(const Trainer& trainer, std::uint32_t round) {
+  raise(trainer.releases() + 1, round);
+}
+
+void Ledgers::catch_up(const Trainer& trainer) { raise(trainer.releases(), trainer.round()); }
+
+void Ledgers::raise(std::uint64_t charges, std::uint32_t round) {
+  for (auto& ledger : ledgers_)
+    while (ledger.view().charges < charges) ledger.charge(round);
+}
+
+std::uint64_t Ledgers::charges() const {
+  std::uint64_t most = 0;
+  for (const auto& ledger : ledgers_) most = std::max(most, ledger.view().charges);
+  return most;
+}
+
+}  // namespace porter

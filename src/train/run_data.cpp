@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/run_data.hpp"
+
+#include <new>
+
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/data/partition.hpp"
+
+namespace porter {
+namespace {
+
+std::shared_ptr<const Dataset> deal(const Dataset& train, const Config& config) {
+  const std::size_t agents = config.network.agents;
+  const auto rows = partition_rows(train, agents, config.split, config.run.seed);
+  const std::size_t each = rows.size() / agents;
+  return std::make_shared<const Dataset>(select_rows(train, std::span(rows).first(each * agents)));
+}
+
+// All that load_data looks at.
+std::string key_of(const DataOptions& data) {
+  std::string key;
+  for (const auto* text :
+       {&data.name, &data.train, &data.test, &data.train_images, &data.train_labels,
+        &data.test_images, &data.test_labels, &data.outliers})
+    key += *text + '\n';
+  for (const double label : data.classes) key += shortest(label) + ' ';
+  return key + concat(choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
+                      data.regression, ' ', data.guarantee);
+}
+
+}  // namespace
+
+DataOptions data_options(const Config& config) {
+  auto options = config.data;
+  options.guarantee = claims_guarantee(config);
+  return options;
+}
+
+RunData load_run_data(const Config& config) try {
+  auto pair = load_data(data_options(config));
+  auto train = deal(pair.train, config);
+  std::shared_ptr<const Dataset> test;
+  if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
+  return {std::move(train), std::move(test), std::move(pair.source), std::move(pair.warning)};
+} catch (const std::bad_alloc&) {
+  fail(ErrorKind::io, "data: out of memory while reading ",
+       config.data.train.empty() ? config.data.name : config.data.train);
+}
+
+RunData RunDataCache::get(const Config& config) {
+  const std::lock_guard lock(mutex_);
+  const auto options = data_options(config);
+  const auto key = key_of(options);
+  auto& pair = loaded_[key];
+  if (!pair) pair = std::make_shared<const DataPair>(load_data(options));
+  auto& slot = dealt_[concat(key, '\n', to_string(config.split), '\n', config.network.agents, ' ',
+                             config.run.seed)];
+  auto train = slot.lock();
+  if (!train) slot = train = deal(pair->train, config);
+  std::shared_ptr<const Dataset> test;
+  if (pair->test) test = {pair, &*pair->test};
+  return {std::move(train), std::move(test), pair->source, pair->warning};
+}
+
+}  // namespace porter

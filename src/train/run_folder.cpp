@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/run_folder.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "config/difference.hpp"
+#include "porter/core/error.hpp"
+#include "porter/graph/picture.hpp"
+#include "porter/io/file.hpp"
+#include "summary.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfigFile = "config.toml";
+constexpr std::array kFiles = {kConfigFile, "metrics.csv", "summary.json", "privacy.json",
+                               "graph.svg", "model.npz",   "checkpoint"};
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing)
+    : path_(std::move(path)) {
+  const auto config = to_toml(trainer.config());
+  const bool holds_run = fs::exists(path_ / kConfigFile);
+  require(!fs::exists(path_) || fs::is_directory(path_), ErrorKind::usage, "the output ",
+          path_.string(), " exists and is not a folder");
+  require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,
+          "the output folder ", path_.string(), " holds other files and no run; choose another");
+  if (existing == ExistingRun::resume) {
+    require_same_config(path_, trainer.config());
+    return;
+  }
+  require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
+          path_.string(),
+          " holds a run already; use --resume to continue it, --force to replace it, ",
+          "or another --out");
+  require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
+          " holds a privacy ledger, which is never removed; choose another --out");
+  for (const char* name : kFiles) fs::remove_all(path_ / name);
+  make_folder(path_, trainer.config());
+  write_file(path_ / kConfigFile, config);
+  if (const auto& network = trainer.parts().network)
+    write_file(path_ / "graph.svg", graph_svg(network->graph, network->mixing));
+  write_file(path_ / "metrics.csv", metrics_header());
+  open_metrics();
+  ledgers_.open(path_, trainer, started(), 0);
+}
+
+void RunFolder::require_same_config(const fs::path& path, const Config& config) {
+  require(fs::exists(path / kConfigFile), ErrorKind::usage, "cannot resume: ", path.string(),
+          " holds no run");
+  const auto difference = config_difference(read_file(path / kConfigFile), to_toml(config));
+  require(difference.empty(), ErrorKind::usage, "cannot resume: ", path.string(),
+          " was made with another config (", difference, ")");
+}
+
+bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
+
+void RunFolder::restore(Trainer& trainer) {
+  make_folder(path_, trainer.config());
+  if (has_checkpoint())
+    trainer.restore(load_checkpoint(checkpoint_file()), checkpoint_file().string());
+  else
+    require(!started(), ErrorKind::usage, "cannot resume: ", path_.string(),
+            " has begun and holds no checkpoint to go on from (run.checkpoint = \"every:N\" makes "
+            "them); ",
+            fs::exists(path_ / "ledger") ? "what its ledgers count stays spent. Take another --out"
+                                         : "to start it anew use --force");
+  // A checkpoint is written when all ledgers count the same, so none may hold fewer.
+  ledgers_.open(path_, trainer, started(), trainer.releases());
+  trainer.raise_releases(ledgers_.charges());
+  ledgers_.catch_up(trainer);
+  keep_metrics(trainer.evaluations_done());
+  open_metrics();
+}
+
+bool RunFolder::started() const {
+  const auto metrics = path_ / "metrics.csv";
+  return fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
+}
+
+void RunFolder::charge(const Trainer& trainer, std::uint32_t round) {
+  ledgers_.charge(trainer, round);
+}
+
+void RunFolder::catch_up(const Trainer& trainer) { ledgers_.catch_up(trainer); }
+
+void RunFolder::open_metrics() { metrics_ = open_to_append(path_ / "metrics.csv"); }
+
+// Drops what was written after the checkpoint, half a line after a kill included.
+void RunFolder::keep_metrics(std::size_t rows) {
+  const auto file = path_ / "metrics.csv";
+  std::istringstream old(fs::exists(file) ? read_file(file) : std::string());
+  std::string kept = metrics_header(), line;
+  std::getline(old, line);
+  for (std::size_t row = 0; row < rows && std::getline(old, line); ++row) kept += line + '\n';
+  write_file(file, kept);
+}
+
+void RunFolder::append(const MetricsRow& row) {
+  const auto line = metrics_line(row);
+  last_ = row;
+  const bool written = std::fwrite(line.data(), 1, line.size(), metrics_.get()) == line.size() &&
+                       std::fflush(metrics_.get()) == 0;
+  require(written, ErrorKind::io, "cannot write ", (path_ / "metrics.csv").string(), ": ",
+          std::strerror(errno));
+}
+
+void RunFolder::write_checkpoint(Trainer& trainer) {
+  make_folder(checkpoint_file().parent_path(), trainer.config());
+  save_checkpoint(checkpoint_file(), trainer.checkpoint());
+}
+
+void RunFolder::finish(const Trainer& trainer, TrainStatus status) {
+  if (status == TrainStatus::finished || status == TrainStatus::budget_spent)
+    trainer.with_model([&](const auto& model) { save_npz(path_ / "model.npz", model); });
+  if (status != TrainStatus::diverged) write_file(path_ / "privacy.json", privacy_json(trainer));
+  write_file(path_ / "summary.json",
+             summary_json(trainer, path_.filename().string(), status, last_));
+}
+
+namespace {
+
+// What secret noise was spent on cannot be computed again, so the end is kept before the model is
+// written: a resumed run that finds it writes the same model.
+bool wants_last_checkpoint(const Trainer& trainer, TrainStatus status) {
+  return status == TrainStatus::interrupted ||
+         (status != TrainStatus::diverged && trainer.privacy().secure());
+}
+
+}  // namespace
+
+TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
+                             std::vector<Observer> observers) {
+  const auto period = trainer.config().run.checkpoint_every;
+  observers.insert(
+      observers.begin(),
+      {.before_round = files.charge, .after_evaluation = files.append, .after_round = [&] {
+         if (period > 0 && trainer.round() % period == 0 && !trainer.finished())
+           files.write_checkpoint();
+       }});
+  // One that is killed early can then be resumed.
+  if (trainer.round() == 0 && period > 0) files.write_checkpoint();
+  const auto status = train(trainer, observers);
+  if (wants_last_checkpoint(trainer, status)) files.write_checkpoint();
+  files.finish(status);
+  return status;
+}
+
+TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder, std::vector<Observer> observers) {
+  return train_with_files(trainer,
+                          {.charge = [&](std::uint32_t round) { folder.charge(trainer, round); },
+                           .append = [&](const MetricsRow& row) { folder.append(row); },
+                           .write_checkpoint = [&] { folder.write_checkpoint(trainer); },
+                           .finish = [&](TrainStatus status) { folder.finish(trainer, status); }},
+                          std::move(observers));
+}
+
+}  // namespace porter

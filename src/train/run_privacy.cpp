@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/run_privacy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
+#include "porter/privacy/clip.hpp"
+#include "svrg_privacy.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+// Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
+double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
+  return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
+}
+
+// How far one record moves a sum of clipped samples, in units of tau.
+double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
+
+// A secure aggregation adds the noise once, to the mean of all agents, which one record moves by so
+// much less.
+double noise_shared_by(const Config& config) {
+  const auto meeting = find_algorithm(config.algorithm.name).meeting;
+  return meeting == AlgorithmInfo::Meeting::aggregator ? static_cast<double>(config.network.agents)
+                                                       : 1.0;
+}
+
+SecureNoise make_secure(double sigma, double tau, const BatchSampler& sampler, Adjacency adjacency,
+                        std::size_t dim) {
+  const std::size_t terms =
+      sampler.kind() == Sampler::poisson ? sampler.records() : sampler.batch();
+  const double sensitivity = records_moved(adjacency) * tau / static_cast<double>(sampler.batch()) +
+                             2 * averaging_error(tau, terms, sampler.batch());
+  return {sigma, sensitivity, dim};
+}
+
+}  // namespace
+
+struct RunPrivacy::Intervals {
+  std::mutex mutex;
+  std::map<std::uint64_t, EpsilonInterval> known;
+};
+
+RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
+                       std::shared_ptr<AccountantCache> cache)
+    : config_(config),
+      sampler_(sampler),
+      dim_(dim),
+      tau_(config.algorithm.clip.tau / noise_shared_by(config)),
+      cache_(std::move(cache)),
+      most_releases_(kUnlimited),
+      intervals_(std::make_unique<Intervals>()) {
+  if (!config_.privacy) return;
+  check_delta();
+  calibrate();
+  if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
+  if (config_.algorithm.clip_target == ClipTarget::batch && tau_ > 0)
+    notes_.push_back(
+        "algorithm.clip_target: clipping the batch mean gives no guarantee for a record");
+  const bool certifiable =
+      sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == ClipTarget::sample;
+  require(certifiable || !claims_guarantee(config_), ErrorKind::privacy,
+          "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
+  require((noise_shared_by(config_) == 1 && !two_gradients()) || !claims_guarantee(config_),
+          ErrorKind::privacy, "privacy.noise = \"secure\" is not there for ",
+          config_.algorithm.name, ": choose an algorithm whose agents add their own noise to one ",
+          "gradient");
+  if (certifiable) account();
+}
+
+RunPrivacy::~RunPrivacy() = default;
+
+void RunPrivacy::check_delta() {
+  const auto& privacy = *config_.privacy;
+  const double one_record = this->one_record();
+  const bool binding = privacy.calibration == Calibration::accountant || claims_guarantee(config_);
+  require(privacy.delta < one_record || privacy.allow_large_delta || !binding, ErrorKind::usage,
+          "privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
+          ", so it would allow to publish a record; choose a smaller one, or set "
+          "privacy.allow_large_delta = true");
+  if (privacy.delta >= one_record)
+    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
+                            ": it would allow to publish a record"));
+  else if (privacy.delta > one_record / 10)
+    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is above 1/(10 m)"));
+}
+
+void RunPrivacy::calibrate() {
+  const auto& privacy = *config_.privacy;
+  const auto rounds = config_.algorithm.rounds;
+  const bool secret = claims_guarantee(config_);
+  accounted_delta_ = secret ? secure_delta(privacy.delta) : privacy.delta;
+  if (privacy.calibration == Calibration::sigma) {
+    sigma_ = *privacy.sigma;
+  } else if (privacy.calibration == Calibration::paper) {
+    sigma_ = paper_sigma(tau_, rounds, privacy.delta, static_cast<double>(sampler_.records()),
+                         privacy.epsilon);
+  } else if (two_gradients()) {
+    sigma_ =
+        svrg_sigma(sampler_, privacy.adjacency, tau_, rounds, privacy.epsilon, accounted_delta_);
+  } else {
+    const auto unit = sampler_.event(privacy.adjacency, 1.0, tau_, rounds);
+    const double z = cache_->noise_multiplier(unit, privacy.epsilon, accounted_delta_);
+    sigma_ = z * tau_ / static_cast<double>(sampler_.batch());
+    if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
+  }
+  if (secret && sigma_ > 0 && tau_ > 0)
+    secure_ = make_secure(sigma_, tau_, sampler_, privacy.adjacency, dim_);
+}
+
+bool RunPrivacy::two_gradients() const {
+  return find_algorithm(config_.algorithm.name).two_gradients;
+}
+
+PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
+  const auto adjacency = config_.privacy->adjacency;
+  if (!secure_) return sampler_.event(adjacency, sigma_, tau_, releases);
+  const auto event = sampler_.secure_event(adjacency, sigma_, tau_, releases);
+  const double multiplier =
+      secure_->accounted_stddev() * records_moved(adjacency) / secure_->accounted_sensitivity();
+  require(event.noise_multiplier <= multiplier, ErrorKind::privacy,
+          "the grid of the secure noise costs more than is charged for it: noise multiplier ",
+          multiplier, ", expected at least ", event.noise_multiplier);
+  return event;
+}
+
+void RunPrivacy::account() {
+  accounted_ = true;
+  const std::uint64_t rounds = config_.algorithm.rounds;
+  if (two_gradients()) return;
+  curve_ = cache_->curve(event(rounds), accounted_delta_);
+  if (!secure_) return;
+  const double budget = config_.privacy->epsilon;
+  const double distance = static_cast<double>(rounds) * secure_->statistical_distance();
+  require((1 + std::exp(std::min(budget, curve_->upper(rounds)))) * distance <=
+              kSecureShare * config_.privacy->delta,
+          ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
+          " is too small for the precision of the secure noise over ", rounds, " rounds");
+  // The largest count within the budget; mostly all rounds, as sigma was made for them.
+  std::uint64_t allowed = curve_->upper(rounds) <= budget ? rounds : 0, refused = rounds + 1;
+  while (refused - allowed > 1) {
+    const auto middle = allowed + (refused - allowed) / 2;
+    (curve_->exact(middle) <= budget ? allowed : refused) = middle;
+  }
+  most_releases_ = allowed;
+}
+
+bool RunPrivacy::allows(std::uint64_t releases) const {
+  if (releases <= most_releases_) return true;
+  const auto bounds = interval(releases);
+  return bounds && bounds->upper <= config_.privacy->epsilon;
+}
+
+std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
+  if (!accounted_) return std::nullopt;
+  if (releases == 0) return 0;
+  if (curve_ && releases <= config_.algorithm.rounds) return curve_->upper(releases);
+  return interval(releases)->upper;
+}
+
+std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
+  if (!accounted_) return std::nullopt;
+  if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
+  const std::lock_guard lock(intervals_->mutex);
+  const auto [place, is_new] = intervals_->known.try_emplace(releases);
+  if (is_new) place->second = computed_interval(releases);
+  return place->second;
+}
+
+EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
+  if (two_gradients())
+    return svrg_epsilon(sampler_, config_.privacy->adjacency, sigma_, tau_, releases,
+                        accounted_delta_);
+  if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
+  return porter::epsilon(event(releases), accounted_delta_);
+}
+
+PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
+  PrivacyStatement out;
+  out.sentence = sentence(releases);
+  if (sigma_ > 0) out.noise = secure_ ? NoiseSource::secret : NoiseSource::simulated;
+  out.sigma = sigma_;
+  out.clip = to_string(config_.algorithm.clip);
+  out.clip_target = config_.algorithm.clip_target;
+  out.batch = sampler_.batch();
+  out.records = sampler_.records();
+  out.releases = releases;
+  if (const auto& privacy = config_.privacy) {
+    out.delta = privacy->delta;
+    out.sampler = sampler_.kind();
+    out.relation = relation();
+    out.calibration = choice_text(privacy->calibration);
+    out.target_epsilon = privacy->epsilon;
+  }
+  out.epsilon = interval(releases);
+  out.guaranteed = secure_ && out.epsilon && std::isfinite(out.epsilon->upper);
+  out.not_covered = not_covered();
+  return out;
+}
+
+std::string RunPrivacy::sentence(std::uint64_t releases) const {
+  if (!config_.privacy) return "no noise is added: not private";
+  const auto& privacy = *config_.privacy;
+  if (sigma_ == 0) return "sigma = 0, no noise is added: not private";
+  const auto bounds = interval(releases);
+  const auto worth = [&] {
+    return concat("epsilon in [", bounds->lower, ", ", bounds->upper,
+                  "] at delta = ", privacy.delta, " (record level, ", relation(), ", ", releases,
+                  " rounds)");
+  };
+  if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
+  std::string text = concat("simulated noise: not private; sigma = ", sigma_);
+  if (privacy.calibration == Calibration::paper)
+    text += concat(" is the paper's formula, which claims epsilon = ", privacy.epsilon,
+                   " at delta = ", privacy.delta);
+  return text + (bounds ? "; were it secret: " + worth() : "; nothing can be certified");
+}
+
+// The rate is b / m and sums are divided by b, so m is public and neighbours have the same: what
+// add/remove is accounted for is a record that contributes nothing in the place of another.
+std::string RunPrivacy::relation() const {
+  const auto adjacency = config_.privacy->adjacency;
+  return std::string(adjacency == Adjacency::add_remove ? "zero-out" : choice_text(adjacency));
+}
+
+std::vector<std::string> RunPrivacy::not_covered() const {
+  std::vector<std::string> list = {"choosing settings by looking at results on the same data",
+                                   "timing and other side channels of the machine"};
+  const auto meeting = find_algorithm(config_.algorithm.name).meeting;
+  if (meeting == AlgorithmInfo::Meeting::aggregator)
+    list.insert(list.begin(), "what the secure aggregation sees: central, not local privacy");
+  if (meeting == AlgorithmInfo::Meeting::pooled)
+    list.insert(list.begin(), "the place where all data lie: central, not local privacy");
+  if (is_measured(config_.data.scale))
+    list.push_back(concat("data.scale = \"", choice_text(config_.data.scale),
+                          "\", which is measured on the data"));
+  if (sigma_ == 0)
+    list.push_back("everything: no noise is added");
+  else if (!secure_)
+    list.push_back("everything: the noise is simulated from the seed");
+  return list;
+}
+
+}  // namespace porter

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/train/trainer.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include "memory.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
+#include "small_round.hpp"
+
+namespace porter {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Several processes may share a machine, so each uses one thread unless the config says more.
+std::size_t threads_of(const Config& config, bool linked) {
+  return linked ? std::max<std::size_t>(1, config.run.threads) : config.run.threads;
+}
+
+}  // namespace
+
+Trainer::Trainer(RunParts parts, std::optional<Link> link)
+    : parts_(std::move(parts)),
+      link_(std::move(link)),
+      pool_(threads_of(parts_.config, link_.has_value())),
+      raw_metrics_(!claims_guarantee(parts_.config)) {
+  const auto& facts = parts_.facts;
+  if (link_) exchange_ = make_exchange(*link_, parts_);
+  auto& pool = is_small_round(facts.agents, facts.dim, facts.batch) ? one_thread_ : pool_;
+  algorithm_ = within_memory(facts, [&] {
+    auto setup = algorithm_setup(parts_, pool);
+    setup.exchange = exchange_.get();
+    if (link_) setup.gradients.journal = link_->journal;
+    bounds_ = public_bounds(setup);
+    return parts_.algorithm().make(setup);
+  });
+  if (!parts_.data.holder)
+    evaluator_ = std::make_unique<Evaluator>(parts_.problem(), parts_.data.test.get(), pool_);
+}
+
+void Trainer::step() {
+  const auto start = Clock::now();
+  ++now_.releases;  // before, not after: an interrupted step counts
+  algorithm_->step(now_.round + 1);
+  ++now_.round;
+  const auto& [round, agent] = std::tie(facts().output_round, facts().output_agent);
+  if (now_.round == round) {
+    gather();
+    const auto& X = algorithm_->iterates();
+    const auto row = X.row(X.agents() == 1 ? 0 : agent);
+    if (knows(agent)) now_.x_out.assign(row.begin(), row.end());
+  }
+  now_.training_seconds += seconds_since(start);
+}
+
+bool Trainer::evaluation_due() const {
+  const auto& rounds = facts().evaluation_rounds;
+  return std::binary_search(rounds.begin(), rounds.end(), now_.round) &&
+         !(now_.previous && now_.previous->round == now_.round);
+}
+
+std::size_t Trainer::evaluations_done() const {
+  if (!now_.previous) return 0;
+  const auto& rounds = facts().evaluation_rounds;
+  return static_cast<std::size_t>(
+      std::upper_bound(rounds.begin(), rounds.end(), now_.previous->round) - rounds.begin());
+}
+
+// Rounds between two evaluations count as the line between them, so every:1 gives the exact mean.
+double Trainer::utility_sum(double grad_norm_sq) const {
+  const auto& previous = now_.previous;
+  if (!previous) return grad_norm_sq;
+  if (previous->round == now_.round) return now_.utility_sum;
+  const double gap = now_.round - previous->round;
+  const double slope = (grad_norm_sq - previous->grad_norm_sq) / gap;
+  return now_.utility_sum + (gap * previous->grad_norm_sq + slope * gap * (gap + 1) / 2);
+}
+
+// Beside the losses, where they are known, the iterates tell, which the run's privacy covers:
+// whether an agent is where public numbers say that it cannot have got.
+bool Trainer::has_diverged(const MetricsRow& row) const {
+  if (row.raw && !(std::isfinite(row.loss) && std::isfinite(row.grad_norm_sq))) return true;
+  const auto& X = algorithm_->iterates();
+  const auto mean = mean_row(X);
+  if (!all_finite(mean)) return true;
+  if (!parts_.network) return false;
+  const double limit = bounds_.apart(std::sqrt(squared_norm(mean)));
+  for (std::size_t i = 0; i < X.agents(); ++i)
+    if (!(std::sqrt(squared_distance(X.row(i), mean)) <= limit)) return true;
+  return false;
+}
+
+void Trainer::include_raw_metrics() {
+  if (raw_metrics_) return;
+  raw_metrics_ = true;
+  parts_.facts.notes.push_back(
+      "--raw-metrics: metrics.csv and summary.json hold losses, gradient norms and accuracies of "
+      "the training data, which no epsilon covers");
+}
+
+MetricsRow Trainer::measure() const {
+  require(evaluator_ != nullptr, ErrorKind::usage,
+          "only who has the data of all agents can measure how good a model is");
+  MetricsRow row;
+  row.round = now_.round;
+  row.raw = raw_metrics_;
+  evaluator_->measure(algorithm_->iterates(), row);
+  row.tracking_error = algorithm_->tracking_error();
+  const auto agents = static_cast<double>(facts().agents);
+  row.bits_per_agent = 8.0 * static_cast<double>(traffic().message_bytes) / agents;
+  row.link_bits_per_agent = 8.0 * static_cast<double>(traffic().link_bytes) / agents;
+  row.epsilon = privacy().epsilon(now_.releases);
+  row.seconds = now_.training_seconds;
+  row.utility = utility_sum(row.grad_norm_sq) / (now_.round + 1.0);
+  row.diverged = has_diverged(row);
+  return row;
+}
+
+MetricsRow Trainer::evaluate() {
+  const auto start = Clock::now();
+  gather();
+  MetricsRow row;
+  if (is_root()) row = measure();
+  share(row);
+  now_.utility_sum = utility_sum(row.grad_norm_sq);
+  now_.previous = row;
+  if (row.raw && (!now_.best || row.loss < now_.best->loss)) {
+    now_.best = row;
+    now_.x_best = mean_row(algorithm_->iterates());
+  }
+  now_.evaluation_seconds += seconds_since(start);
+  return row;
+}
+
+void Trainer::with_model(const std::function<void(const NpzParts&)>& use) const {
+  const auto& X = algorithm_->iterates();
+  NpyParts rows{{facts().agents, X.dim()}, {}};
+  for (std::size_t i = 0; i < facts().agents; ++i)
+    rows.parts.push_back(X.row(X.agents() == 1 ? 0 : i));
+  const auto vector = [](const std::vector<double>& x) { return NpyParts{{x.size()}, {x}}; };
+  const auto x_mean = mean_row(X);
+  NpzParts parts = {{"X", std::move(rows)},
+                    {"x_mean", vector(x_mean)},
+                    {"x_out", vector(now_.x_out.empty() ? x_mean : now_.x_out)}};
+  if (!claims_guarantee(config()))
+    parts.insert({"x_best", vector(now_.x_best.empty() ? x_mean : now_.x_best)});
+  use(parts);
+}
+
+}  // namespace porter

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent does with its own data before it meets anybody.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "porter/agent/agent.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/train/link.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Rows of three features with labels 0 and 1; large enough that a cache would want it.
+std::string own_rows() {
+  std::string text;
+  for (int row = 0; row < 6000; ++row)
+    text += std::to_string(row % 7) + ".25,-1.5,3.125," + std::to_string(row % 2) + "\n";
+  return text;
+}
+
+struct OwnData {
+  TempDir folder;
+  AgentOptions options;
+
+  explicit OwnData(const std::string& data_section, bool insecure_test_noise = false,
+                   const std::string& rows = own_rows()) {
+    write_file(folder / "own.csv", rows);
+    write_file(folder / "node.toml", "[data]\n" + data_section + R"(
+[network]
+agents = 2
+graph = "complete"
+mixing = "metropolis"
+[algorithm]
+rounds = 3
+[agent]
+name = "a"
+listen = "127.0.0.1:7400"
+ca = "ca.crt"
+certificate = "a.crt"
+key = "a.key"
+train = "own.csv"
+peers = [{name = "a", address = "127.0.0.1:7400"}, {name = "b", address = "127.0.0.1:7401"}]
+)");
+    options = load_agent_options(folder / "node.toml", {}, insecure_test_noise);
+  }
+
+  /// Where it ends: the keys, which are not there, are read when the data have been.
+  std::string end() const {
+    try {
+      run_agent(options, folder / "out", {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST(AgentData, AGuaranteeNeedsClassesAndFeatures) {
+  EXPECT_TRUE(says(OwnData("").end(), "data.classes and data.features"));
+  EXPECT_TRUE(says(OwnData("classes = [0, 1]").end(), "data.features: "));
+  EXPECT_TRUE(says(OwnData("features = 3").end(), "data.classes: "));
+  EXPECT_TRUE(says(OwnData("classes = [0, 1]\nfeatures = 3").end(), "ca.crt"));
+  EXPECT_TRUE(says(OwnData("", true).end(), "ca.crt"));  // noise that promises nothing
+}
+
+// One record decides neither whether it starts nor what it says.
+TEST(AgentData, NoRecordKeepsItFromStarting) {
+  const std::string stated = "classes = [0, 1]\nfeatures = 3";
+  for (const char* record : {"1,2,3,7\n", "1,2\n", "nan,2,3,1\n", "x,y,z,w\n"}) {
+    const OwnData agent(stated, false, own_rows() + record);
+    EXPECT_TRUE(says(agent.end(), "ca.crt")) << record << agent.end();
+  }
+  std::string one_class;
+  for (int row = 0; row < 2000; ++row) one_class += "1,2,3,1\n";
+  EXPECT_TRUE(says(OwnData(stated, false, one_class).end(), "ca.crt"));
+}
+
+TEST(AgentData, ItsOwnDataAreCopiedNowhere) {
+  const TempDir cache;
+  const char* before = getenv("XDG_CACHE_HOME");
+  const std::string kept = before ? before : "";
+  setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  EXPECT_TRUE(says(OwnData("classes = [0, 1]\nfeatures = 3").end(), "ca.crt"));
+  EXPECT_TRUE(says(OwnData("", true).end(), "ca.crt"));
+  EXPECT_TRUE(fs::is_empty(cache.path()));
+  if (before)
+    setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+  else
+    unsetenv("XDG_CACHE_HOME");
+}
+
+TEST(AgentData, NeighboursCompareClassesAndFeatures) {
+  const auto facts = [](const std::string& section) {
+    const OwnData agent(section);
+    auto graph = make_graph("complete", 2, 1);
+    auto mixing = make_mixing("metropolis", graph);
+    return shared_facts(agent.options.config, {std::move(graph), std::move(mixing)}, 4);
+  };
+  auto ours = facts("classes = [0, 1]\nfeatures = 3");
+  EXPECT_EQ(ours["data.classes"], "[0, 1]");
+  EXPECT_EQ(ours["data.features"], "3");
+  EXPECT_NE(facts("classes = [1, 0]\nfeatures = 3"), ours);
+}
+
+}  // namespace
+}  // namespace porter

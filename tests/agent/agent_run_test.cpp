@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents that run and restart over a wire that forgets nothing.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "porter/agent/agent.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "porter/privacy/ledger.hpp"
+#include "sanitized.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where a process dies.
+struct Killed : std::runtime_error {
+  Killed() : std::runtime_error("killed") {}
+};
+enum class Moment { before_post, after_post, before_collect };
+
+/// What lies between the agents of a test: all that was ever posted, which the neighbours hold.
+class Wire {
+ public:
+  void post(std::uint32_t agent, std::uint32_t step, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex_);
+    const Payload copy(bytes.begin(), bytes.end());
+    const auto [known, is_new] = posted_[agent].try_emplace(step, copy);
+    EXPECT_TRUE(is_new || known->second == copy)
+        << "agent " << agent << " sends another step " << step;
+    news_.notify_all();
+  }
+  /// The bytes stay where they are.
+  std::vector<Received> collect(std::uint32_t step, const std::vector<std::uint32_t>& sources) {
+    std::unique_lock lock(mutex_);
+    const auto all_there = [&] {
+      return std::ranges::all_of(sources, [&](auto a) { return posted_[a].contains(step); });
+    };
+    news_.wait(lock, [&] { return over_ || all_there(); });
+    if (!all_there()) throw Error(ErrorKind::network, "the others gave up");
+    std::vector<Received> received;
+    for (const auto a : sources) received.push_back({a, posted_[a][step]});
+    return received;
+  }
+  std::uint32_t last(std::uint32_t agent) {
+    const std::lock_guard lock(mutex_);
+    return posted_[agent].empty() ? 0 : posted_[agent].rbegin()->first;
+  }
+  /// The agent says that it will not ask for these steps again.
+  void forget(std::uint32_t agent, std::uint32_t step) {
+    const std::lock_guard lock(mutex_);
+    forgotten_[agent] = std::max(forgotten_[agent], step);
+  }
+  std::uint32_t forgotten(std::uint32_t agent) {
+    const std::lock_guard lock(mutex_);
+    return forgotten_[agent];
+  }
+  /// What an agent had collected before, and says that it had.
+  void collected(std::uint32_t agent, std::uint32_t step) {
+    const std::lock_guard lock(mutex_);
+    collected_[agent] = std::max(collected_[agent], step);
+  }
+  void claim(std::uint32_t agent, std::uint32_t seen) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_LE(seen, collected_[agent]);
+    claimed_[agent] = seen;
+  }
+  std::uint32_t claimed(std::uint32_t agent) {
+    const std::lock_guard lock(mutex_);
+    return claimed_[agent];
+  }
+  void give_up() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    news_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::map<std::uint32_t, std::map<std::uint32_t, Payload>> posted_;
+  std::map<std::uint32_t, std::uint32_t> forgotten_, collected_, claimed_;
+  bool over_ = false;
+};
+
+class WireEnd final : public NetworkTransport {
+ public:
+  struct Plan {
+    std::optional<std::pair<Moment, std::uint32_t>> death = {};  // when, and at which step
+    bool unreachable = false;                                    // the neighbours
+  };
+  WireEnd(Wire& wire, const Hosting& hosting, const NetworkOptions& options, const Plan& plan)
+      : wire_(wire),
+        sources_(hosting.sources(options.process)),
+        plan_(plan),
+        process_(options.process) {
+    wire_.forget(process_, options.resume_after);
+    wire_.claim(process_, options.seen);
+  }
+
+  std::uint32_t meet() override {
+    require(!plan_.unreachable, ErrorKind::network, "the neighbour has not answered");
+    return wire_.last(process_);
+  }
+  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+    die(Moment::before_post, round);
+    wire_.post(sender, round, bytes);
+    die(Moment::after_post, round);
+  }
+  std::span<const Received> collect(std::uint32_t round) override {
+    die(Moment::before_collect, round);
+    EXPECT_GT(round, wire_.forgotten(process_)) << "it said that this was safe";
+    received_ = wire_.collect(round, sources_);
+    wire_.collected(process_, round);
+    return received_;
+  }
+  void settle(std::uint32_t round) override { wire_.forget(process_, round); }
+  void abandon() override {}
+  void finish() override {}
+  void abort(const std::string&) noexcept override {}
+
+ private:
+  void die(Moment moment, std::uint32_t step) const {
+    if (plan_.death == std::pair{moment, step}) throw Killed();
+  }
+  Wire& wire_;
+  std::vector<std::uint32_t> sources_;
+  Plan plan_;
+  std::uint32_t process_;
+  std::vector<Received> received_;
+};
+
+std::string ending(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return concat(error.kind() == ErrorKind::privacy ? "privacy: " : "other: ", error.what());
+  } catch (const Killed&) {
+    return "killed";
+  }
+  return "finished";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+const std::string kRun = R"(
+[network]
+agents = 2
+graph = "complete"
+mixing = "metropolis"
+[algorithm]
+rounds = 6
+batch = 4
+compressor = "random_k:0.2"
+[run]
+checkpoint = "every:2"
+evaluate = "end"
+)";
+
+// Two agents, a wire between them, and a folder for each.
+class AgentRunTest : public testing::Test {
+ protected:
+  AgentRunTest() {
+    init_authority(dir_ / "keys", "test", {.days = 2});
+    for (const char* name : {"a", "b"}) issue_certificate(dir_ / "keys", name, {.days = 1});
+  }
+
+  AgentOptions options(std::uint32_t agent, const std::vector<std::string>& overrides = {},
+                       bool insecure = false) const {
+    const std::string name = agent == 0 ? "a" : "b";
+    write_file(dir_ / (name + ".toml"), kRun + "[agent]\nname = \"" + name + R"("
+listen = "127.0.0.1:1"
+ca = "keys/ca.crt"
+certificate = "keys/)" + name + ".crt\"\nkey = \"keys/" +
+                                            name + R"(.key"
+peers = [{name = "a", address = "x:1"}, {name = "b", address = "x:2"}]
+)");
+    return load_agent_options(dir_ / (name + ".toml"), overrides, insecure);
+  }
+
+  AgentHooks hooks(const WireEnd::Plan& plan = {}) {
+    AgentHooks hooks;
+    hooks.connect = [this, plan](const Hosting& hosting, const NetworkOptions& network) {
+      ++connections_;
+      return std::make_unique<WireEnd>(*wire_, hosting, network, plan);
+    };
+    hooks.log = [this](const std::string& text) {
+      const std::lock_guard lock(mutex_);
+      log_ += text + '\n';
+    };
+    return hooks;
+  }
+
+  // How agent 0 ends in this folder.
+  std::string run(const fs::path& folder, const std::vector<std::string>& overrides = {},
+                  const WireEnd::Plan& plan = {}) {
+    return ending([&] { run_agent(options(0, overrides), folder, hooks(plan)); });
+  }
+
+  void start_other(const std::vector<std::string>& overrides = {}) {
+    other_ = std::thread([this, set = options(1, overrides), with = hooks()] {
+      other_ending_ = ending([&] { run_agent(set, dir_ / "b", with); });
+    });
+  }
+  ~AgentRunTest() override {
+    wire_->give_up();
+    if (other_.joinable()) other_.join();
+  }
+
+  static LedgerView ledger(const fs::path& folder) {
+    return read_ledger(folder / "ledger" / "agent-0.ledger");
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Wire> wire_ = std::make_unique<Wire>();
+  std::atomic<int> connections_{0};
+  std::mutex mutex_;
+  std::string log_, other_ending_;
+  std::thread other_;
+};
+
+void flip(const fs::path& file, std::size_t from_end) {
+  auto bytes = read_raw_file(file);
+  bytes[bytes.size() - from_end] = static_cast<char>(bytes[bytes.size() - from_end] ^ 4);
+  write_file(file, bytes);
+}
+
+class AgentRunAs : public AgentRunTest, public testing::WithParamInterface<const char*> {
+ protected:
+  const bool dense_ = says(GetParam(), "dsg");
+  const std::uint32_t gossip_ = says(GetParam(), "squeeze") ? 1 : 2;
+  const std::vector<std::string> set_ = {
+      concat("algorithm.name=", GetParam()), concat("algorithm.gossip=", gossip_),
+      concat("algorithm.compressor=", dense_ ? "identity" : "random_k:0.2"),
+      "algorithm.clip=smooth:1.0", "privacy.epsilon=1"};
+};
+
+// Killed before and after every message, an agent goes on with the same bytes and no further
+// charge: which methods may have one step more out than rounds released is on record, and exact.
+TEST_P(AgentRunAs, KilledAtEveryMomentItSendsTheSameAndIsNotTakenForOld) {
+  start_other(set_);
+  for (std::uint32_t step = 1; step <= 6 * gossip_; ++step)
+    for (const auto moment : {Moment::before_post, Moment::after_post, Moment::before_collect})
+      ASSERT_EQ(run(dir_ / "a", set_, {.death = std::pair{moment, step}}), "killed")
+          << "step " << step << '\n'
+          << log_;
+  EXPECT_EQ(run(dir_ / "a", set_), "finished");
+  other_.join();
+  EXPECT_EQ(other_ending_, "finished");
+  EXPECT_EQ(ledger(dir_ / "a").charges, 6U);
+}
+
+// A whole folder from a backup knows nothing of what came later, and its files agree with each
+// other. One round is enough to be refused, whether its release has left or could have.
+TEST_P(AgentRunAs, AFolderOlderThanWhatNeighboursHoldIsRefused) {
+  start_other(set_);
+  auto with = hooks();
+  with.after_round = [&](const AgentStatus& status) {
+    if (status.state == "training" && !fs::exists(dir_ / concat("old-", status.round)))
+      fs::copy(dir_ / "a", dir_ / concat("old-", status.round), fs::copy_options::recursive);
+  };
+  EXPECT_EQ(ending([&] { run_agent(options(0, set_), dir_ / "a", with); }), "finished");
+  other_.join();
+  const auto last = wire_->last(0);
+  EXPECT_EQ(last, 6 * gossip_);
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    const auto folder = dir_ / concat("old-", round);
+    const auto before = read_raw_file(folder / "ledger" / "agent-0.ledger");
+    const auto end = run(folder, set_);
+    EXPECT_TRUE(says(end, "privacy: ") && says(end, "older than what was released")) << end;
+    EXPECT_TRUE(says(end, "Bring back the newest folder")) << end;
+    EXPECT_EQ(read_raw_file(folder / "ledger" / "agent-0.ledger"), before);
+  }
+  // A folder that is lost counts like an old one.
+  const auto end = run(dir_ / "empty", set_);
+  EXPECT_TRUE(says(end, "older than what was released")) << end;
+  EXPECT_EQ(ledger(dir_ / "empty").charges, 0U);
+  EXPECT_EQ(wire_->last(0), last);
+}
+
+// The first message that holds the third round's release: what was sent before it is no secret of
+// the third round, and an agent that knows of two rounds may start; after it, no more.
+TEST_P(AgentRunAs, TheLastMessageThatAnOldFolderMayHaveSentIsExact) {
+  const bool sends_first = says("porter-dp dp-dsgd dsgt", GetParam());
+  const auto first_with_it = 2 * gossip_ + (sends_first ? 2 : 1);
+  start_other(set_);
+  auto with = hooks({.death = std::pair{Moment::before_post, first_with_it}});
+  with.after_round = [&](const AgentStatus& status) {
+    if (status.round == 2 && !fs::exists(dir_ / "old"))
+      fs::copy(dir_ / "a", dir_ / "old", fs::copy_options::recursive);
+  };
+  EXPECT_EQ(ending([&] { run_agent(options(0, set_), dir_ / "a", with); }), "killed");
+  fs::copy(dir_ / "old", dir_ / "older", fs::copy_options::recursive);
+  EXPECT_EQ(run(dir_ / "old", set_, {.death = std::pair{Moment::after_post, first_with_it}}),
+            "killed");
+  EXPECT_TRUE(says(run(dir_ / "older", set_), "older than what was released"));
+}
+// One that sends before it releases, and one that sends what it releases; the others are like them.
+std::vector<const char*> methods() {
+  if (kSanitized) return {"porter-dp", "choco-sgd"};
+  return {"porter-dp", "porter-sweep", "choco-sgd", "dp-dsgd", "dsgt", "deepsqueeze"};
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](const auto& test) {
+  std::string name = test.param;
+  std::erase(name, '-');
+  return name;
+});
+
+// Its checkpoint is older than what it had seen of its neighbours when it was killed. They, from a
+// backup, would not be told of rounds that they have released.
+TEST_F(AgentRunTest, ARestartedAgentKnowsWhatItHadSeenAfterItsCheckpoint) {
+  const std::vector<std::string> set = {"run.checkpoint=every:100"};
+  start_other(set);
+  EXPECT_EQ(run(dir_ / "a", set, {.death = std::pair{Moment::before_collect, 5}}), "killed");
+  EXPECT_EQ(run(dir_ / "a", set), "finished");
+  EXPECT_EQ(wire_->claimed(0), 4U);  // its own fifth round was released
+}
+
+TEST_F(AgentRunTest, NothingIsChargedWhileANeighbourCannotBeReached) {
+  const auto end = run(dir_ / "a", {}, {.unreachable = true});
+  EXPECT_TRUE(says(end, "has not answered")) << end;
+  EXPECT_EQ(ledger(dir_ / "a").charges, 0U);
+  EXPECT_EQ(wire_->last(0), 0U);
+}
+
+TEST_F(AgentRunTest, ADamagedCheckpointIsReplacedByTheOneBeforeAndNothingIsReleasedTwice) {
+  start_other();
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_post, 6}}), "killed");
+  fs::copy(dir_ / "a", dir_ / "both", fs::copy_options::recursive);
+  flip(dir_ / "a" / "checkpoint" / "checkpoint.npz", 2000);
+  for (const char* file : {"checkpoint.npz", "previous.npz"})
+    flip(dir_ / "both" / "checkpoint" / file, 2000);
+  EXPECT_TRUE(says(run(dir_ / "both"), "fails its checksum"));
+  // It may be killed on the way once more, and after the next checkpoint.
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_collect, 5}}), "killed");
+  EXPECT_TRUE(says(log_, "taking the checkpoint before it, of round 2")) << log_;
+  // And be damaged after a start that found it whole.
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_collect, 6}}), "killed");
+  flip(dir_ / "a" / "checkpoint" / "checkpoint.npz", 2000);
+  EXPECT_EQ(run(dir_ / "a"), "finished");
+  other_.join();
+  EXPECT_EQ(other_ending_, "finished");
+  EXPECT_EQ(ledger(dir_ / "a").charges, 6U);
+}
+
+TEST_F(AgentRunTest, WithoutItsJournalAnAgentDoesNotStart) {
+  start_other();
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_post, 2}}), "killed");
+  fs::remove(dir_ / "a" / "checkpoint" / "releases");
+  const auto end = run(dir_ / "a");
+  EXPECT_TRUE(says(end, "privacy: ") && says(end, "releases is missing")) << end;
+}
+
+TEST_F(AgentRunTest, FilesOfAnotherAgentOrRunAreRefusedByName) {
+  start_other();
+  ASSERT_EQ(run(dir_ / "a", {}, {.death = std::pair{Moment::before_post, 4}}), "killed");
+  wire_->give_up();
+  other_.join();
+  const auto refused = [&](const fs::path& foreign, const char* file, const std::string& what) {
+    fs::copy(dir_ / "a", dir_ / "mixed", fs::copy_options::recursive);
+    fs::copy(foreign / "checkpoint" / file, dir_ / "mixed" / "checkpoint" / file,
+             fs::copy_options::overwrite_existing);
+    const auto end = run(dir_ / "mixed");
+    EXPECT_TRUE(says(end, "privacy: ") && says(end, file) && says(end, what)) << end;
+    fs::remove_all(dir_ / "mixed");
+  };
+  for (const char* file : {"checkpoint.npz", "releases"})
+    refused(dir_ / "b", file, "expected agent 0, found agent 1");
+  wire_ = std::make_unique<Wire>();
+  ASSERT_EQ(run(dir_ / "seed", {"run.seed=2"}, {.death = std::pair{Moment::before_post, 1}}),
+            "killed");
+  const auto mine = run_id(options(0).config), other = run_id(options(0, {"run.seed=2"}).config);
+  for (const char* file : {"checkpoint.npz", "releases"})
+    refused(dir_ / "seed", file, "expected run " + mine + ", found run " + other);
+}
+
+// The round may have left under the charge that is there.
+TEST_F(AgentRunTest, ADamagedLastRecordIsChargedOnceMoreOrRefused) {
+  const std::vector<std::string> roomy = {"privacy.calibration=sigma", "privacy.sigma=2",
+                                          "privacy.epsilon=9"};
+  const std::vector<std::string> tight = {};  // sigma is made for the rounds
+  for (const auto& set : {roomy, tight}) {
+    const auto a = dir_ / concat("a", set.size());
+    Wire fresh;
+    // Round 2 is recorded, and died before anything of it left.
+    const auto alone = [&](const WireEnd::Plan& plan) {
+      auto with = hooks();
+      with.connect = [&](const Hosting& hosting, const NetworkOptions& network) {
+        return std::make_unique<WireEnd>(fresh, hosting, network, plan);
+      };
+      return ending([&] { run_agent(options(0, set), a, with); });
+    };
+    std::thread other([&, with = hooks()]() mutable {
+      with.connect = [&](const Hosting& hosting, const NetworkOptions& network) {
+        return std::make_unique<WireEnd>(fresh, hosting, network, WireEnd::Plan{});
+      };
+      ending([&] { run_agent(options(1, set), dir_ / concat("b", set.size()), with); });
+    });
+    EXPECT_EQ(alone({.death = std::pair{Moment::before_collect, 2}}), "killed");
+    EXPECT_EQ(ledger(a).charges, 2U);
+    flip(a / "checkpoint" / "releases", 20);
+    // Told apart from half a record, which was never sent: that one keeps its charge.
+    const auto end = alone({});
+    if (set.empty()) {
+      EXPECT_TRUE(says(end, "privacy: ") && says(end, "record of round 2 is damaged")) << end;
+      EXPECT_EQ(ledger(a).charges, 2U);
+      fresh.give_up();
+    } else {
+      EXPECT_EQ(end, "finished");
+      EXPECT_EQ(ledger(a).charges, 7U);
+      const auto statement = nlohmann::json::parse(read_file(a / "privacy.json"));
+      EXPECT_EQ(statement["releases"], 7);
+    }
+    other.join();
+  }
+}
+
+// What was charged twice is not forgotten when the agent starts again, with a limit of its own.
+TEST_F(AgentRunTest, TheMembersLimitCountsWhatWasChargedTwice) {
+  const auto with_limit = [](double limit) {
+    return std::vector<std::string>{"privacy.calibration=sigma", "privacy.sigma=2",
+                                    "privacy.epsilon=9", concat("agent.max_epsilon=", limit)};
+  };
+  start_other(with_limit(9));
+  EXPECT_EQ(run(dir_ / "a", with_limit(9), {.death = std::pair{Moment::before_collect, 2}}),
+            "killed");
+  flip(dir_ / "a" / "checkpoint" / "releases", 20);
+  EXPECT_EQ(run(dir_ / "a", with_limit(9), {.death = std::pair{Moment::before_post, 3}}), "killed");
+  const auto header = ledger(dir_ / "a").header;
+  const RunPrivacy privacy(options(0, with_limit(9)).config,
+                           BatchSampler(Sampler::fixed, header.records, header.batch), 10);
+  const double six = privacy.interval(6)->upper, seven = privacy.interval(7)->upper;
+  ASSERT_LT(six, seven);
+  const auto end = run(dir_ / "a", with_limit((six + seven) / 2));
+  EXPECT_TRUE(says(end, "agent.max_epsilon: this agent allows") && says(end, "after 7 releases"))
+      << end;
+  EXPECT_EQ(run(dir_ / "a", with_limit(9)), "finished");
+}
+
+TEST_F(AgentRunTest, TheMembersOwnWordWinsOverTheSharedConfig) {
+  const auto refusal = [&](const std::vector<std::string>& set) { return run(dir_ / "a", set); };
+  for (const char* name : {"beer", "dsgd", "porter-gc"}) {
+    const auto end = refusal({concat("algorithm.name=", name), "algorithm.compressor=identity"});
+    EXPECT_TRUE(says(end, "privacy: ") && says(end, "agent.require_noise") && says(end, name) &&
+                says(end, "--allow-no-noise"))
+        << end;
+    fs::remove_all(dir_ / "a");
+  }
+  auto end = refusal({"privacy.noise=secure", "privacy.epsilon=8", "agent.max_epsilon=2"});
+  EXPECT_TRUE(says(end, "privacy: ") && says(end, "agent.max_epsilon: this agent allows 2")) << end;
+  // A delta at which any epsilon means nothing, with the word for it in the config that all share.
+  for (const auto& own : std::vector<std::vector<std::string>>{
+           {}, {"agent.require_noise=false", "agent.max_epsilon=2"}}) {
+    fs::remove_all(dir_ / "a");
+    wire_->give_up();  // who is not refused ends there
+    auto set = own;
+    set.insert(set.end(), {"privacy.calibration=sigma", "privacy.sigma=2", "privacy.delta=0.5",
+                           "privacy.allow_large_delta=true"});
+    end = refusal(set);
+    EXPECT_TRUE(says(end, own.empty() ? "agent.require_noise" : "agent.max_epsilon") &&
+                says(end, "privacy.delta of this config is 0.5, not below 1/m"))
+        << end;
+  }
+  EXPECT_EQ(connections_, 0) << "nobody is met before the member has consented";
+  fs::remove_all(dir_ / "a");
+  for (const auto& consent : std::vector<std::vector<std::string>>{
+           {"algorithm.name=beer", "agent.require_noise=false"}, {"agent.max_epsilon=2"}}) {
+    wire_ = std::make_unique<Wire>();
+    wire_->give_up();  // whoever gets as far as this has consented
+    end = refusal(consent);
+    EXPECT_TRUE(says(end, "the others gave up")) << end;
+    fs::remove_all(dir_ / "a");
+  }
+  end = refusal({"algorithm.name=beer", "agent.require_noise=false", "agent.max_epsilon=2"});
+  EXPECT_TRUE(says(end, "no certified epsilon")) << end;
+}
+
+TEST_F(AgentRunTest, WithSecretNoiseAllFilesAreTheirOwnersAlone) {
+  const auto old = ::umask(0);
+  start_other();
+  EXPECT_EQ(run(dir_ / "a"), "finished");
+  ::umask(old);
+  for (const auto& entry : fs::recursive_directory_iterator(dir_ / "a")) {
+    const auto mode = static_cast<unsigned>(entry.status().permissions());
+    EXPECT_EQ(mode, entry.is_directory() ? 0700U : 0600U) << entry.path();
+  }
+  EXPECT_EQ(static_cast<unsigned>(fs::status(dir_ / "a").permissions()), 0700U);
+}
+
+TEST_F(AgentRunTest, ItsRecordNamesItsOwnDataAndNothingRaw) {
+  std::string rows = "one,two,label\n";
+  for (int i = 0; i < 60; ++i) rows += concat("0.", i % 7, ",0.", i % 5, ',', i % 2, '\n');
+  write_file(dir_ / "own.csv", rows);
+  const std::vector<std::string> set = {"agent.train=own.csv", "privacy.delta=1e-3",
+                                        "data.features=2", "data.classes=[0, 1]",
+                                        "model.name=logistic"};
+  start_other(set);
+  ASSERT_EQ(run(dir_ / "a", set), "finished");
+  const auto config = load_config(dir_ / "a" / "config.toml");
+  EXPECT_EQ(fs::path(config.data.train), dir_ / "own.csv");
+  EXPECT_FALSE(says(read_file(dir_ / "a" / "config.toml"), "synthetic"));
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "a" / "summary.json"));
+  EXPECT_EQ(summary["status"], "finished");
+  EXPECT_EQ(summary["name"], "a");
+  EXPECT_TRUE(says(summary["data"].get<std::string>(), "own.csv")) << summary["data"];
+  for (const char* raw : {"majority_rate", "last", "best"}) EXPECT_TRUE(summary[raw].is_null());
+  const auto metrics = read_file(dir_ / "a" / "metrics.csv");
+  EXPECT_TRUE(metrics.starts_with(
+      "round,bits_per_agent,link_bits_per_agent,epsilon,seconds\n0,0,0,0,0\n6,"))
+      << metrics;
+}
+
+TEST_F(AgentRunTest, SaysThatItStartsBeforeAnythingCanFail) {
+  fs::create_directories(dir_ / "a" / "checkpoint");
+  write_file(dir_ / "a" / "config.toml", to_toml(options(0).config));
+  write_file(dir_ / "a" / "checkpoint" / "checkpoint.npz", "no checkpoint");
+  std::vector<std::string> states;
+  auto with = hooks();
+  with.after_round = [&](const AgentStatus& status) { states.push_back(status.state); };
+  EXPECT_NE(ending([&] { run_agent(options(0), dir_ / "a", with); }), "finished");
+  EXPECT_EQ(states, std::vector<std::string>{"starting"});
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/config/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
+#include "temp_dir.hpp"
+
+namespace porter {
+namespace {
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    parse_config(text, "c.toml", overrides);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+// What version 0.1 wrote into the configs of runs.
+TEST(Config, ReadsTheOldNameOfTheNetworkedEngine) {
+  const auto config = parse_config("[run]\nengine = \"grpc\"\n", "c.toml");
+  EXPECT_EQ(config.run.engine, EngineKind::tls);
+  EXPECT_NE(to_toml(config).find("engine = \"tls\""), std::string::npos);
+}
+
+TEST(Config, EmptyTextGivesTheDefaultsOfTheContract) {
+  const auto c = parse_config("", "c.toml");
+  EXPECT_EQ(c.data.name, "synthetic");
+  EXPECT_EQ(to_string(c.split), "shuffled");
+  EXPECT_TRUE(c.data.bias);
+  EXPECT_EQ(c.model.name, "logistic");
+  EXPECT_EQ(c.model.lambda, 0.2);
+  EXPECT_EQ(c.network.agents, 10U);
+  EXPECT_EQ(c.network.graph, "erdos-renyi:0.8");
+  EXPECT_EQ(c.network.mixing, "fdla");
+  EXPECT_EQ(c.algorithm.name, "porter-dp");
+  EXPECT_EQ(c.algorithm.rounds, 1000U);
+  EXPECT_EQ(c.algorithm.step, 0.01);
+  EXPECT_EQ(c.algorithm.consensus, 0.02);
+  EXPECT_EQ(c.algorithm.batch, 1U);
+  EXPECT_EQ(to_string(c.algorithm.clip), "smooth:1.0");
+  EXPECT_EQ(c.algorithm.clip_target, ClipTarget::sample);
+  EXPECT_EQ(c.algorithm.compressor, "random_k:0.05");
+  EXPECT_EQ(c.algorithm.start, "normal:0.2");
+  ASSERT_TRUE(c.privacy);
+  EXPECT_EQ(c.privacy->epsilon, 1.0);
+  EXPECT_EQ(c.privacy->delta, 1e-5);
+  EXPECT_EQ(c.privacy->calibration, Calibration::accountant);
+  EXPECT_EQ(c.run.seed, 1U);
+  EXPECT_EQ(to_string(c.run.evaluate), "log:60");
+  EXPECT_EQ(c.run.precision, Precision::wide);
+}
+
+TEST(Config, ResolvedTextReadsBackAsItself) {
+  for (const char* text :
+       {"", "[algorithm]\nname = \"porter-gc\"\nbatch = \"full\"",
+        "[algorithm]\nname = \"soteriafl-sgd\"\nshift = 0.05\nclip_target = "
+        "\"batch\"\n[privacy]\ncalibration = \"paper\"\n[run]\nseed "
+        "= 9007199254740993",
+        "[algorithm]\nname = \"dsgd\"",
+        "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
+        "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
+        "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = [-1, 1, 2.5]",
+        "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = \"-3..120\"",
+        "[data]\ntrain = \"a \\\"b\\\".csv\"\ntest = \"t.csv\"\n[model]\nname = \"linear\"",
+        "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3\nprecision = "
+        "\"float\""}) {
+    SCOPED_TRACE(text);
+    const auto once = to_toml(parse_config(text, "c.toml"));
+    EXPECT_EQ(to_toml(parse_config(once, "resolved")), once);
+  }
+}
+
+TEST(Config, DefaultsFollowTheAlgorithm) {
+  const auto with = [](const std::string& name) {
+    return parse_config("[algorithm]\nname = \"" + name + "\"", "c.toml");
+  };
+  EXPECT_EQ(with("porter-gc").algorithm.clip_target, ClipTarget::batch);
+  EXPECT_FALSE(with("porter-gc").privacy);
+  EXPECT_TRUE(with("beer").algorithm.clip.none());
+  EXPECT_EQ(with("dsgd").algorithm.compressor, "identity");
+  EXPECT_FALSE(with("dsgd").privacy);
+  EXPECT_TRUE(with("soteriafl-sgd").algorithm.unbiased);
+  EXPECT_TRUE(with("soteriafl-sgd").privacy);
+  EXPECT_FALSE(parse_config("[model]\nname = \"mlp\"", "c").data.bias);
+}
+
+TEST(Config, OverridesWinAndNeedNoQuotes) {
+  const auto c = parse_config("[algorithm]\nstep = 0.5", "c.toml",
+                              {"algorithm.step=0.25", "algorithm.compressor=top_k:0.1",
+                               "network.graph=ring", "run.seed=7", "model.lambda=0"});
+  EXPECT_EQ(c.algorithm.step, 0.25);
+  EXPECT_EQ(c.algorithm.compressor, "top_k:0.1");
+  EXPECT_EQ(c.network.graph, "ring");
+  EXPECT_EQ(c.run.seed, 7U);
+  EXPECT_EQ(c.model.lambda, 0);
+}
+
+// What is wrong, and what the message must contain.
+TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
+  const struct {
+    const char* text;
+    std::vector<const char*> expected;
+  } cases[] = {
+      {"[algorithm]\nstepp = 1",
+       {"c.toml:2", "algorithm.stepp", "unknown key", "did you mean step?"}},
+      {"[algoritm]\nstep = 1", {"c.toml:1", "algoritm", "[algorithm]"}},
+      {"seed = 1", {"c.toml:1", "seed"}},
+      {"[algorithm]\nstep = \"big\"", {"c.toml:2", "algorithm.step", "expected a number", "big"}},
+      {"[algorithm]\nstep = 0", {"algorithm.step", "> 0"}},
+      {"[data]\nclasses = 3", {"c.toml:2", "data.classes", "[-1, 1]", "found 3"}},
+      {"[data]\nclasses = [1]", {"data.classes", "2 to 1000", "found 1"}},
+      {"[data]\nclasses = [1, 2, 1]", {"data.classes", "twice"}},
+      {"[data]\nclasses = [1, \"x\"]", {"data.classes", "number", "x"}},
+      {"[data]\nclasses = [1, nan]", {"data.classes", "number"}},
+      {"[data]\nclasses = \"0-9\"", {"c.toml:2", "data.classes", "\"0..9\"", "0-9"}},
+      {"[data]\nclasses = \"9..0\"", {"data.classes", "9..0"}},
+      {"[data]\nclasses = \"0..100000\"", {"data.classes", "at most 1000"}},
+      {"[data]\nclasses = [0, 1]\n[model]\nname = \"linear\"", {"data.classes", "linear"}},
+      {"[algorithm]\nstep = nan", {"algorithm.step", "expected a number"}},
+      {"[algorithm]\nrounds = 0", {"algorithm.rounds", "from 1", "found 0"}},
+      {"[algorithm]\nrounds = 1.5", {"algorithm.rounds", "whole number", "1.5"}},
+      {"[algorithm]\nrounds = -3", {"algorithm.rounds", "found -3"}},
+      {"[algorithm]\nconsensus = 1.5", {"algorithm.consensus", "(0, 1]", "1.5"}},
+      {"[algorithm]\nbatch = \"half\"", {"algorithm.batch", "\"full\"", "half"}},
+      {"[algorithm]\nbatch = 0", {"algorithm.batch"}},
+      {"[algorithm]\nclip = \"smooth\"", {"c.toml:2", "algorithm.clip", "smooth:1.0"}},
+      {"[algorithm]\nclip = \"none\"", {"algorithm.clip", "porter-dp needs"}},
+      {"[algorithm]\nclip_target = \"batch\"", {"algorithm.clip_target", "clips each sample"}},
+      {"[algorithm]\nname = \"beer\"\nclip = \"smooth:1\"",
+       {"algorithm.clip", "beer does not clip"}},
+      {"[algorithm]\nname = \"sgd\"", {"c.toml:2", "algorithm.name", "porter-gc", "sgd"}},
+      {"[algorithm]\nname = 3", {"algorithm.name", "text in quotes"}},
+      {"[algorithm]\ncompressor = \"top\"", {"c.toml:2", "algorithm.compressor", "top_k"}},
+      {"[algorithm]\ncompressor = \"random_k:1.5\"", {"algorithm.compressor", "random_k"}},
+      {"[algorithm]\nname = \"dsgd\"\ncompressor = \"top_k:0.1\"",
+       {"algorithm.compressor", "dense", "identity"}},
+      {"[algorithm]\ncompressor = \"top_k:0.1\"\nunbiased = true", {"algorithm.unbiased", "top_k"}},
+      {"[algorithm]\nshift = 0.1", {"algorithm.shift", "soteriafl"}},
+      {"[algorithm]\nmomentum = 0", {"algorithm.momentum", "(0, 1]"}},
+      {"[algorithm]\nmask = \"mine\"", {"algorithm.mask", "own, shared, sweep"}},
+      {"[algorithm]\ncompressor = \"top_k:0.1\"\nmask = \"shared\"",
+       {"algorithm.mask", "random_k", "top_k:0.1"}},
+      {"[algorithm]\nname = \"porter-sweep\"\nmask = \"own\"", {"algorithm.mask", "sweeps"}},
+      {"[algorithm]\nname = \"porter-sweep\"\ncompressor = \"top_k:0.1\"",
+       {"algorithm.mask", "random_k"}},
+      {"[algorithm]\nname = \"soteriafl-sgd\"\ngossip = 2",
+       {"algorithm.gossip", "does not gossip"}},
+      {"[algorithm]\nsnapshot = 0.1", {"algorithm.snapshot", "soteriafl-svrg"}},
+      {"[algorithm]\nname = \"porter-gc\"\n[privacy]\nepsilon = 1",
+       {"[privacy]", "porter-gc adds no noise"}},
+      {"[privacy]\ndelta = 0", {"privacy.delta", "strictly between 0 and 1", "found 0"}},
+      {"[privacy]\ndelta = 1", {"privacy.delta", "found 1"}},
+      {"[privacy]\nepsilon = -1", {"privacy.epsilon", "> 0"}},
+      {"[privacy]\ncalibration = \"sigma\"", {"privacy.sigma", "needs it"}},
+      {"[privacy]\ncalibration = \"guess\"", {"privacy.calibration", "guess"}},
+      {"[privacy]\ncalibration = \"paper\"\nsigma = 1",
+       {"privacy.sigma", "calibration = \"sigma\""}},
+      {"[privacy]\nsigma = -1", {"privacy.sigma", ">= 0"}},
+      {"[privacy]\nnoise = \"loud\"", {"privacy.noise", "simulated, secure", "loud"}},
+      {"[privacy]\nadjacency = \"add-remove\"", {"privacy.adjacency", "poisson"}},
+      {"[privacy]\nsampler = \"shuffle\"", {"privacy.sampler", "fixed, poisson"}},
+      {"[algorithm]\nname = \"soteriafl-sgd\"\nclip = \"none\"", {"privacy.calibration", "clip"}},
+      {"[algorithm]\nname = \"soteriafl-sgd\"\nclip_target = \"batch\"",
+       {"privacy.calibration", "clip_target"}},
+      {"[model]\nname = \"tree\"", {"c.toml:2", "model.name", "logistic", "tree"}},
+      {"[model]\nlambda = -1", {"model.lambda", ">= 0"}},
+      {"[model]\nhidden = [3]", {"model.hidden", "mlp"}},
+      {"[model]\nname = \"mlp\"\nhidden = [3, \"x\"]", {"model.hidden", "whole number"}},
+      {"[network]\nagents = 0", {"network.agents", "from 1"}},
+      {"[run]\nevaluate = \"often\"", {"run.evaluate", "every:N", "often"}},
+      {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
+      {"[run]\ncheckpoint = \"daily\"", {"run.checkpoint", "every:N"}},
+      {"[run]\nengine = \"cloud\"", {"run.engine", "simulate, mpi, tls", "cloud"}},
+      {"[algorithm]\nname = \"ldp-sgd\"\n[run]\nengine = \"mpi\"", {"run.engine", "ldp-sgd"}},
+      {"[run]\nprecision = \"half\"", {"c.toml:2", "run.precision", "double, float", "half"}},
+      {"[algorithm]\nname = \"dsgd\"\n[run]\nprecision = \"float\"",
+       {"c.toml:4", "run.precision", "dsgd keeps its state in double", "porter-dp"}},
+      {"[algorithm]\nmomentum = 0.5\n[run]\nprecision = \"float\"",
+       {"c.toml:4", "run.precision", "momentum", "double"}},
+      {"[run]\nseed = -1", {"run.seed"}},
+      {"[run\n", {"c.toml:", "not valid TOML"}},
+      {"data = 3", {"c.toml:1", "section [data]"}},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto message = error_of(text);
+    for (const auto* piece : expected)
+      EXPECT_NE(message.find(piece), std::string::npos)
+          << text << "\n  gives: " << message << "\n  lacks: " << piece;
+  }
+  for (const char* bad : {"step", "algorithm.step", "=1", ".step=1", "algorithm.=1"})
+    EXPECT_NE(error_of("", {bad}).find("--set"), std::string::npos) << bad;
+}
+
+std::string repeated(std::size_t count, const std::string& piece) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+// Such a config used to end in a stack overflow, or in gigabytes.
+TEST(Config, DeepKeysAndLongListsAreRefusedBeforeTheyTakeMemory) {
+  const auto dots = repeated(40'000, "a.");
+  for (const auto& text : {dots + "a = 1", "\n[" + dots + "a]", "[run]\nseed = {" + dots + "a = 1}",
+                           "[run]\nx = \"\"\" \" \"\"\"\n" + dots + "a = 1"})
+    EXPECT_NE(error_of(text).find("keys of at most 16 parts"), std::string::npos)
+        << text.substr(0, 40);
+  EXPECT_EQ(error_of("", {"run.seed={" + dots + "a=1}"}).find("--set:1: expected keys"), 0U);
+  const auto layers =
+      error_of("[model]\nname = \"mlp\"\nhidden = [" + repeated(200'000, "1,") + "1]");
+  EXPECT_EQ(layers, "c.toml:3: model.hidden: expected at most 1000 layers, found 200001");
+  EXPECT_LT(error_of("[model]\nname = [" + repeated(200'000, "1,") + "1]").size(), 300U);
+}
+
+TEST(Config, DotsInTextsAndCommentsArePartsOfNoKey) {
+  const auto dots = repeated(50, ".");
+  for (const auto& text :
+       {"# " + dots + "\n", "[data]\nname = \"" + dots + "\"", "[data]\nname = '" + dots + "'",
+        "[data]\nname = \"\"\"\n\" " + dots + "\"\"\"", "[data]\nname = \"\\\"" + dots + "\"",
+        "[data]\nname = '''a'" + dots + "'''"})
+    EXPECT_NO_THROW(parse_config(text, "c.toml")) << text;
+}
+
+TEST(Config, ErrorsBlameTheOptionThatSetTheKeyAndNotTheFile) {
+  const std::string file = "[algorithm]\nstep = 0.5\nname = \"porter-dp\"";
+  for (const auto& [override, rest] : std::map<std::string, std::string>{
+           {"algorithm.step=big", "algorithm.step: expected a number"},
+           {"algorithm.step=-1", "algorithm.step: expected a number > 0"},
+           {"algorithm.stepp=1", "algorithm.stepp: unknown key"},
+           {"algorithm.name=sgd", "algorithm.name: expected one of"},
+           {"run.engine=cloud", "run.engine: expected one of"},
+           {"algoritm.step=1", "unknown section"}})
+    EXPECT_EQ(error_of(file, {override}).find("--set: " + rest), 0U) << error_of(file, {override});
+  EXPECT_EQ(error_of("[algorithm]\nstep = -1", {"run.seed=3"}).find("c.toml:2: "), 0U);
+}
+
+TEST(Config, ErrorsNameAKeyOnce) {
+  EXPECT_EQ(error_of("[algorithm]\nname = \"sgd\"").find("c.toml:2: algorithm.name: expected"), 0U);
+}
+
+TEST(Config, FilesAreRelativeToTheConfig) {
+  const TempDir dir;
+  write_file(dir / "c.toml",
+             "[data]\ntrain = \"sub/train.csv\"\n[network]\ngraph = \"file:edges.txt\"");
+  const auto c = load_config(dir / "c.toml");
+  EXPECT_EQ(c.data.train, (dir / "sub/train.csv").string());
+  EXPECT_EQ(c.network.graph, "file:" + (dir / "edges.txt").string());
+  EXPECT_THROW(load_config(dir / "missing.toml"), Error);
+}
+
+TEST(Config, ClassesAreAListOrARange) {
+  const auto classes = [](const std::string& value) {
+    return parse_config("[data]\nclasses = " + value, "c.toml").data.classes;
+  };
+  EXPECT_EQ(classes("[2, -1]"), (std::vector<double>{2, -1}));
+  EXPECT_EQ(classes("[0.5, 1]"), (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(classes("\"-1..2\""), (std::vector<double>{-1, 0, 1, 2}));
+  EXPECT_NE(to_toml(parse_config("[data]\nclasses = [0, 1, 2, 3]", "c")).find("\"0..3\""),
+            std::string::npos);
+  EXPECT_NE(to_toml(parse_config("[data]\nclasses = [-1, 1]", "c")).find("classes = [-1, 1]"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace porter
