@@ -82,7 +82,8 @@ std::string public_reason(const std::exception& error) {
 
 class AgentRun {
  public:
-  AgentRun(const AgentOptions& options, AgentFolder& folder, const AgentHooks& hooks)
+  AgentRun(const AgentOptions& options, AgentFolder& folder, const AgentHooks& hooks,
+           Sources sources)
       : options_(options),
         hooks_(hooks),
         folder_(folder),
@@ -93,7 +94,9 @@ class AgentRun {
       hooks_.log(concat(checkpoint_->damage, "; taking the checkpoint before it, of round ",
                         checkpoint_->round()));
     if (claims_guarantee(options_.config)) open_journal();
-    auto parts = assemble(options_.config, {.data = own_data(options_)});
+    if (!sources.data) sources.data = own_data(options_);
+    sources.data->holder = options_.index;
+    auto parts = assemble(options_.config, std::move(sources));
     require_consent(options_, *parts.privacy, options_.config.algorithm.rounds);
     auto link = connect(parts);
     trainer_.emplace(std::move(parts), std::move(link));
@@ -372,7 +375,7 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
 }
 
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
-                      const AgentHooks& hooks) {
+                      const AgentHooks& hooks, Sources sources) {
   AgentFolder files(folder, recorded_config(options), owner_of(options));
   // The journal of releases is touched before the port and the ledger would refuse a second
   // process.
@@ -385,7 +388,7 @@ TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& 
   status.name = options.name;
   status.rounds = options.config.algorithm.rounds;
   hooks.after_round(status);
-  return AgentRun(options, files, hooks).run();
+  return AgentRun(options, files, hooks, std::move(sources)).run();
 }
 
 }  // namespace porter

@@ -116,13 +116,14 @@ std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) 
   return std::make_shared<const Network>(Network{std::move(graph), std::move(mixing)});
 }
 
-std::shared_ptr<const Compressor> build_compressor(RunParts& parts) {
+std::shared_ptr<const Compressor> build_compressor(RunParts& parts, Sources& sources) {
   const auto& algorithm = parts.config.algorithm;
   const auto& info = parts.algorithm();
   auto& facts = parts.facts.compression;
   const auto dim = parts.facts.dim;
   std::shared_ptr<const Compressor> compressor = keyed("algorithm.compressor", [&] {
-    auto made = make_compressor(algorithm.compressor, algorithm.unbiased);
+    auto made = sources.compressor ? std::move(sources.compressor)
+                                   : make_compressor(algorithm.compressor, algorithm.unbiased);
     facts.kept = made->kept(dim);
     facts.rho = made->rho(dim);
     facts.omega = made->omega(dim);
@@ -186,7 +187,7 @@ RunParts assemble(const Config& config, Sources sources) {
                           : make_model(config.model, train.features, train.classes.size());
   use_data(parts, own_model);
   parts.network = build_network(parts, sources);
-  parts.compressor = build_compressor(parts);
+  parts.compressor = build_compressor(parts, sources);
   const auto dim = parts.facts.dim;
   if (config.run.engine == EngineKind::simulate) expect_room(parts.facts, config.run.precision);
   parts.start = within_memory(parts.facts, [&] {
@@ -194,6 +195,7 @@ RunParts assemble(const Config& config, Sources sources) {
   });
   require(parts.start.size() == dim, ErrorKind::usage, "the start that is given has ",
           parts.start.size(), " entries, but the model has d = ", dim);
+  parts.make = sources.algorithm ? std::move(sources.algorithm) : parts.algorithm().make;
   draw_output(config, parts.facts);
   parts.privacy = std::make_shared<const RunPrivacy>(
       config, parts.sampler(), dim,

@@ -161,4 +161,11 @@ TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder, std::vector<Obs
                           std::move(observers));
 }
 
+TrainStatus train_in(const fs::path& path, Trainer& trainer, std::vector<Observer> observers) {
+  const bool begun = fs::exists(path / kConfigFile);
+  RunFolder folder(path, trainer, begun ? ExistingRun::resume : ExistingRun::refuse);
+  if (begun) folder.restore(trainer);
+  return train_in_folder(trainer, folder, std::move(observers));
+}
+
 }  // namespace porter

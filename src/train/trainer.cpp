@@ -38,7 +38,7 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
     setup.exchange = exchange_.get();
     if (link_) setup.gradients.journal = link_->journal;
     bounds_ = public_bounds(setup);
-    return parts_.algorithm().make(setup);
+    return parts_.make(setup);
   });
   if (!parts_.data.holder)
     evaluator_ = std::make_unique<Evaluator>(parts_.problem(), parts_.data.test.get(), pool_);

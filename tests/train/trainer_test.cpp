@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 
 #include "porter/core/error.hpp"
@@ -530,6 +531,79 @@ TEST_F(TrainerTest, AMethodWithoutAGraphHasNone) {
   const auto gossip = assemble(config({"privacy.sigma=0.1"}));
   ASSERT_NE(gossip.network, nullptr);
   EXPECT_EQ(gossip.alpha(), gossip.network->mixing.alpha);
+}
+
+TEST_F(TrainerTest, ACheckpointOfAnotherFormatIsRefusedByItsName) {
+  Trainer trainer(assemble(config()));
+  auto members = to_npz(trainer.checkpoint());
+  EXPECT_NO_THROW(to_checkpoint(members, "c.npz"));
+  const auto refusal = [&] {
+    try {
+      to_checkpoint(members, "c.npz");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  members["version"].values = {3};
+  EXPECT_NE(refusal().find("c.npz: a checkpoint of format 3, but"), std::string::npos) << refusal();
+  members.erase("version");
+  EXPECT_NE(refusal().find("format 1 (porter 0.1)"), std::string::npos) << refusal();
+}
+
+// What a program brings is what a config would have named: the same bits.
+TEST_F(TrainerTest, WhatTheCallerBringsStandsInForWhatTheConfigNames) {
+  const auto named = config();
+  Trainer straight(assemble(named));
+  const auto& data = *straight.parts().data.train;
+  std::vector<Dataset> agents;
+  for (std::uint32_t agent = 0; agent < 4; ++agent) {
+    std::vector<std::uint32_t> rows(30);
+    std::iota(rows.begin(), rows.end(), 30 * agent);
+    agents.push_back(select_rows(data, rows));
+  }
+  auto graph = make_graph("ring", 4, 1);
+  auto mixing = make_mixing("fdla", graph);
+  auto other = config({"data.train=/nowhere.csv", "model.lambda=7", "network.graph=complete",
+                       "network.mixing=metropolis", "algorithm.compressor=identity",
+                       "algorithm.start=zeros"});
+  const auto* method = &find_algorithm("porter-dp");
+  Trainer brought(assemble(
+      other, {.data = join_agents(agents, straight.parts().data.test),
+              .model = straight.parts().model,
+              .graph = std::move(graph),
+              .mixing = std::move(mixing),
+              .start = straight.parts().start,
+              .compressor = straight.parts().compressor,
+              .algorithm = [=](const AlgorithmSetup& setup) { return method->make(setup); }}));
+  train(straight);
+  train(brought);
+  EXPECT_EQ(model_bytes(straight), model_bytes(brought));
+}
+
+TEST_F(TrainerTest, WhatTheCallerBringsHasToFit) {
+  const auto refusal = [&](Sources sources) {
+    try {
+      assemble(config(), std::move(sources));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refusal({.graph = make_graph("ring", 5, 1)}).find("5 nodes"), std::string::npos);
+  EXPECT_NE(refusal({.start = {1, 2}}).find("2 entries"), std::string::npos);
+  std::vector<Dataset> unlike = {toy_data(10, 6, 2, false), toy_data(11, 6, 2, false)};
+  EXPECT_THROW(join_agents(unlike), Error);
+  unlike[1] = toy_data(10, 6, 2, true);
+  EXPECT_THROW(join_agents(unlike), Error);
+  unlike[0] = toy_data(10, 6, 2, true);
+  const auto joined = *join_agents(unlike).train;
+  ASSERT_EQ(joined.rows(), 20U);
+  for (std::size_t row = 0; row < 20; ++row) {
+    const auto a = joined[row], b = unlike[row / 10][row % 10];
+    EXPECT_TRUE(std::ranges::equal(a.values, b.values) && std::ranges::equal(a.columns, b.columns));
+    EXPECT_EQ(a.label, b.label);
+  }
 }
 
 TEST_F(TrainerTest, SummaryHoldsTheContract) {

@@ -60,7 +60,8 @@ std::string to_json(const AgentStatus& status, const std::vector<LinkStatus>& li
 std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links);
 
 struct AgentHooks {
-  std::function<std::unique_ptr<NetworkTransport>(const Hosting&, NetworkOptions)> connect;
+  std::function<std::unique_ptr<NetworkTransport>(const Hosting&, NetworkOptions)> connect =
+      make_network_transport;
   std::function<void(const std::string&)> log = [](const std::string&) {};
   std::function<void(const AgentStatus&)> after_round = [](const AgentStatus&) {};
   std::function<bool()> stop_requested = [] { return false; };
@@ -80,8 +81,10 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
 /// config is continued: the neighbours get the bytes that they got before, or would have; one whose
 /// run has finished, there and at the neighbours, is left as it is. interrupted: a stop was
 /// requested; the neighbours wait for the agent's return. What else ends the run early is an Error.
+/// What the program brings of its own (`sources`; data are this agent's rows) stands in for what
+/// the config names, and has to be the same at all agents but for the data.
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
-                      const AgentHooks& hooks);
+                      const AgentHooks& hooks, Sources sources = {});
 
 /// What the agents of one run, all finished, have in their folders, as the folder of a simulated
 /// run: metrics of the first and the last round, summary, model, statement. Error{io} if a part is

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,15 +13,21 @@
 
 namespace porter {
 
+using MakeAlgorithm = std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)>;
+
 /// What a caller brings along; what is absent is made as the config says. A run's id and the facts
 /// that agents compare are those of the config, so two programs that bring different things should
 /// differ in a key, for example run.seed.
 struct Sources {
-  std::optional<RunData> data = {};                ///< in place of [data]; `join_agents` makes one
-  std::shared_ptr<const Model> model = {};         ///< in place of [model]
-  std::optional<Graph> graph = {};                 ///< in place of network.graph
-  std::optional<Mixing> mixing = {};               ///< in place of network.mixing
-  std::vector<double> start = {};                  ///< in place of algorithm.start
+  std::optional<RunData> data = {};         ///< in place of [data]; `join_agents` makes one
+  std::shared_ptr<const Model> model = {};  ///< in place of [model]
+  std::optional<Graph> graph = {};          ///< in place of network.graph
+  std::optional<Mixing> mixing = {};        ///< in place of network.mixing
+  std::vector<double> start = {};           ///< in place of algorithm.start
+  std::shared_ptr<const Compressor> compressor = {};  ///< in place of algorithm.compressor
+  /// In place of the method that algorithm.name says, whose row still tells what the config may ask
+  /// for: clipping, noise, a graph.
+  MakeAlgorithm algorithm = {};
   std::shared_ptr<AccountantCache> accounts = {};  ///< that runs share
 };
 
@@ -50,6 +57,7 @@ struct RunParts {
   std::shared_ptr<const Compressor> compressor;
   std::shared_ptr<const RunPrivacy> privacy;
   std::vector<double> start;  ///< x0, the same at all agents
+  MakeAlgorithm make;
 
   const AlgorithmInfo& algorithm() const { return find_algorithm(config.algorithm.name); }
   Problem problem() const { return {*model, *data.train, facts.agents, data.holder}; }

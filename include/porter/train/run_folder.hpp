@@ -73,5 +73,8 @@ TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
 
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
+/// The same in one call: begins a run in the folder, or goes on where one of the same config was.
+TrainStatus train_in(const std::filesystem::path& folder, Trainer& trainer,
+                     std::vector<Observer> observers = {});
 
 }  // namespace porter
