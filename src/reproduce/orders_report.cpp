@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "porter/core/error.hpp"
+#include "porter/privacy/paper.hpp"
 #include "porter/reproduce/closed_forms.hpp"
 #include "porter/version.hpp"
 
@@ -28,7 +29,7 @@ void check(const OrdersRequest& request) {
 }
 
 double phi_of(const OrdersRequest& request) {
-  return std::sqrt(request.dim * std::log(1 / request.delta)) / (request.records * request.epsilon);
+  return paper_phi(request.dim, request.delta, request.records, request.epsilon);
 }
 
 std::string number(double value) { return fmt::format("{:.4g}", value); }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "porter/core/error.hpp"
+#include "porter/privacy/paper.hpp"
 #include "porter/reproduce/closed_forms.hpp"
 #include "porter/version.hpp"
 
@@ -20,8 +21,8 @@ constexpr Setting kSettings[] = {
     {"a9a", 3256, 0.01}, {"a9a", 3256, 0.1}, {"MNIST", 6000, 0.01}, {"MNIST", 6000, 0.1}};
 
 PaperClaim claim_of(const Setting& setting, std::uint64_t rounds) {
-  const double sigma = std::sqrt(static_cast<double>(rounds) * std::log(1 / kPaperDelta)) /
-                       (static_cast<double>(setting.records) * setting.claimed);
+  const double sigma = paper_sigma(1, static_cast<double>(rounds), kPaperDelta,
+                                   static_cast<double>(setting.records), setting.claimed);
   PrivacyEvent event;
   event.records = setting.records;
   event.batch = 1;

@@ -8,6 +8,7 @@
 #include "config/config_table.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
+#include "porter/privacy/paper.hpp"
 
 namespace porter {
 namespace {
@@ -63,8 +64,8 @@ const MetricsColumn* column_or_null(const std::string& name) {
 std::optional<double> phi(const Config& config, const GridFacts& facts) {
   if (!config.privacy) return std::nullopt;
   const auto& privacy = *config.privacy;
-  return std::sqrt(static_cast<double>(facts.dim) * std::log(1 / privacy.delta)) /
-         (static_cast<double>(facts.samples) * privacy.epsilon);
+  return paper_phi(static_cast<double>(facts.dim), privacy.delta,
+                   static_cast<double>(facts.samples), privacy.epsilon);
 }
 
 // What an agent sends for one gradient, in vectors of d floats.

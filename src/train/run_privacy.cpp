@@ -11,17 +11,13 @@
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/privacy/clip.hpp"
+#include "porter/privacy/paper.hpp"
 #include "svrg_privacy.hpp"
 
 namespace porter {
 namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-
-// Theorem 1 of the paper: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
-double paper_sigma(double tau, double rounds, double delta, double samples, double epsilon) {
-  return tau * std::sqrt(rounds * std::log(1 / delta)) / (samples * epsilon);
-}
 
 // How far one record moves a sum of clipped samples, in units of tau.
 double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
@@ -81,17 +77,13 @@ RunPrivacy::~RunPrivacy() = default;
 
 void RunPrivacy::check_delta() {
   const auto& privacy = *config_.privacy;
-  const double one_record = this->one_record();
+  const double m = static_cast<double>(sampler_.records());
   const bool binding = privacy.calibration == Calibration::accountant || claims_guarantee(config_);
-  require(privacy.delta < one_record || privacy.allow_large_delta || !binding, ErrorKind::usage,
-          "privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
-          ", so it would allow to publish a record; choose a smaller one, or set "
-          "privacy.allow_large_delta = true");
-  if (privacy.delta >= one_record)
-    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is not below 1/m = ", one_record,
-                            ": it would allow to publish a record"));
-  else if (privacy.delta > one_record / 10)
-    notes_.push_back(concat("privacy.delta: ", privacy.delta, " is above 1/(10 m)"));
+  const auto concern = delta_concern(privacy.delta, m);
+  require(!allows_publishing(privacy.delta, m) || privacy.allow_large_delta || !binding,
+          ErrorKind::usage, "privacy.", concern,
+          "; choose a smaller one, or set privacy.allow_large_delta = true");
+  if (!concern.empty()) notes_.push_back("privacy." + concern);
 }
 
 void RunPrivacy::calibrate() {

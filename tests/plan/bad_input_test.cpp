@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
 
 namespace porter {
 namespace {

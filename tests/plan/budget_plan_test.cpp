@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/budget_plan.hpp"
+#include "porter/plan/budget_plan.hpp"
 
 #include <gtest/gtest.h>
 

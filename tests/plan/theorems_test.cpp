@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
 
 namespace porter {
 namespace {

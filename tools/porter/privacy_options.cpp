@@ -6,8 +6,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
+#include "io/json_text.hpp"
+#include "porter/privacy/paper.hpp"
 
 namespace porter::cli {
 namespace {
@@ -214,13 +215,11 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   require(delta > 0 && delta < 1, ErrorKind::usage, "--delta: expected a number in (0, 1), found ",
           delta);
   if (records < 1) return {};
-  const double share = 1 / static_cast<double>(records);
-  require(delta < share || allow_large, ErrorKind::usage,
-          "--delta: expected less than 1/m = ", share, ", found ", delta,
-          ": that much allows to publish a record in full (--allow-large-delta overrides)");
-  if (delta <= share / 10) return {};
-  auto warning =
-      fmt::format("delta = {:g} is more than 1/(10 m) = {:g}: a weak promise", delta, share / 10);
+  const auto m = static_cast<double>(records);
+  auto warning = delta_concern(delta, m);
+  require(!allows_publishing(delta, m) || allow_large, ErrorKind::usage, "--", warning,
+          " (--allow-large-delta overrides)");
+  if (warning.empty()) return {};
   std::cerr << "porter: warning: " << warning << '\n';
   return {std::move(warning)};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan_noise.hpp"
+#include "porter/privacy/quick_noise.hpp"
 
 #include <algorithm>
 #include <cmath>

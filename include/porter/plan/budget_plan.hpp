@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
 
 namespace porter {
 

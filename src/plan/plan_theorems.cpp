@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
+#include "porter/privacy/paper.hpp"
 
 namespace porter {
-namespace {
-
-// Theorem 1: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon), for b = 1.
-double paper_sigma(const PlanRequest& request, double rounds) {
-  return request.clip * std::sqrt(rounds * std::log(1 / request.delta)) /
-         (static_cast<double>(request.records) * request.epsilon);
-}
-
-}  // namespace
-
 TheoremOrders theorem_orders(const PlanRequest& request) {
   const double mixing = 1 - request.alpha, rho = request.rho;
   TheoremOrders orders;
-  orders.phi = std::sqrt(static_cast<double>(request.dim) * std::log(1 / request.delta)) /
-               (static_cast<double>(request.records) * request.epsilon);
+  orders.phi = paper_phi(static_cast<double>(request.dim), request.delta,
+                         static_cast<double>(request.records), request.epsilon);
   orders.rounds = 1 / (orders.phi * orders.phi);
   orders.gamma = mixing * rho;
   orders.eta = std::pow(orders.gamma * rho, 4.0 / 3) * orders.phi;
@@ -32,7 +23,7 @@ std::vector<SideCondition> side_conditions(const PlanRequest& request, std::size
                                            double rounds) {
   const auto orders = theorem_orders(request);
   const double m = static_cast<double>(request.records), size = static_cast<double>(batch);
-  const double sigma = paper_sigma(request, rounds);
+  const double sigma = paper_sigma(request.clip, rounds, request.delta, m, request.epsilon);
   std::vector<SideCondition> conditions;
   const auto add = [&](const char* theorem, const char* text, double left, double right,
                        bool holds) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
 #include "plan_cells.hpp"
-#include "plan_noise.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "porter/privacy/paper.hpp"
+#include "porter/privacy/quick_noise.hpp"
 
 namespace porter {
 namespace {
@@ -35,11 +36,9 @@ void check(const PlanRequest& request) {
           "delta: expected a number in (0, 1), found ", request.delta);
   positive("clip", request.clip);
   if (request.bytes_per_vector) positive("bytes of a vector", *request.bytes_per_vector);
-  const double share = 1 / static_cast<double>(request.records);
-  require(
-      request.delta < share || request.allow_large_delta, ErrorKind::usage,
-      "delta: expected less than 1/m = ", share, ", found ", request.delta,
-      ": that is hopeless, it allows to publish a record in full (allow-large-delta overrides)");
+  const auto m = static_cast<double>(request.records);
+  require(!allows_publishing(request.delta, m) || request.allow_large_delta, ErrorKind::usage,
+          delta_concern(request.delta, m), " (allow_large_delta overrides)");
   require(!request.batch || (*request.batch >= 1 && *request.batch <= request.records),
           ErrorKind::usage, "batch: expected 1 to m = ", request.records, ", found ",
           request.batch.value_or(0));
@@ -114,9 +113,9 @@ PlanCell recommend(const PlanRequest& request, const Plan& plan) {
 
 void judge(const PlanRequest& request, Plan& plan) {
   const double m = static_cast<double>(request.records);
-  if (request.delta >= 1 / m)
-    plan.hopeless.push_back(concat("delta = ", request.delta, " is not below 1/m = ", 1 / m,
-                                   ": a mechanism may publish a record in full and keep it"));
+  const bool publishes = allows_publishing(request.delta, m);
+  const auto concern = delta_concern(request.delta, m);
+  if (publishes) plan.hopeless.push_back(concern);
   if (plan.orders.phi >= 1)
     plan.hopeless.push_back(concat(
         "phi_m = ", plan.orders.phi,
@@ -130,9 +129,7 @@ void judge(const PlanRequest& request, Plan& plan) {
         concat("the noise is above the signal everywhere: noise-to-signal is at least ",
                least->noise_to_signal, ", at b = ", least->batch, ", T = ", least->rounds));
 
-  if (request.delta > 0.1 / m && request.delta < 1 / m)
-    plan.notes.push_back(concat("delta = ", request.delta, " is more than 1/(10 m) = ", 0.1 / m,
-                                ": a weak promise"));
+  if (!publishes && !concern.empty()) plan.notes.push_back(concern);
   if (plan.orders.bound >= 1)
     plan.notes.push_back(concat("the order of Theorem 2's bound is ", plan.orders.bound,
                                 ", not below 1: it says nothing about this setting"));

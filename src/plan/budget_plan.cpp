@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/budget_plan.hpp"
+#include "porter/plan/budget_plan.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -87,8 +87,7 @@ void judge(const PlanRequest& request, AgentData data, double bytes, BudgetPlan&
                                 " bytes of the budget are left: mixing more often is predicted to "
                                 "gain less than 5 %"));
   if (data == AgentData::alike)
-    plan.notes.push_back(
-        "agents whose data are unlike (by label, by place) need far more bytes: --unlike");
+    plan.notes.push_back("agents whose data are unlike (by label, by place) need far more bytes");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/privacy/plan.hpp"
+#include "porter/plan/plan.hpp"
 
 namespace porter {
 
