@@ -38,8 +38,7 @@ void require_name(const std::string& name) {
 }
 
 void require_days(int days) {
-  require(days >= 1 && days <= 36500, ErrorKind::usage, "--days: 1 to 36500 expected, found ",
-          days);
+  require(days >= 1 && days <= 36500, ErrorKind::usage, "days: expected 1 to 36500, found ", days);
 }
 
 void prepare_folder(const fs::path& folder) {
@@ -54,7 +53,7 @@ void prepare_folder(const fs::path& folder) {
 void make_room(const fs::path& folder, const std::string& name, bool force, const char* loss) {
   for (const auto& file : {key_file(folder, name), certificate_file(folder, name)}) {
     if (!fs::exists(file)) continue;
-    require(force, ErrorKind::usage, file.string(), " exists; --force replaces it (", loss, ")");
+    require(force, ErrorKind::usage, file.string(), " exists (", loss, ")");
     fs::remove(file);
   }
 }
@@ -139,7 +138,7 @@ void issue_certificate(const fs::path& folder, const std::string& agent,
   const auto ca_file = certificate_file(folder, kAuthority);
   const auto ca_key_file = key_file(folder, kAuthority);
   require(fs::exists(ca_file) && fs::exists(ca_key_file), ErrorKind::usage, folder.string(),
-          " holds no authority (ca.crt and ca.key); porter keys init makes one");
+          " holds no authority (ca.crt and ca.key)");
   const auto ca = parse_certificate(read_pem_file(ca_file), ca_file);
   const auto ca_key = parse_key(read_pem_file(ca_key_file), ca_key_file);
   require(X509_check_private_key(ca.get(), ca_key.get()) == 1, ErrorKind::io, ca_key_file.string(),
@@ -147,7 +146,7 @@ void issue_certificate(const fs::path& folder, const std::string& agent,
   const auto left = (to_seconds(X509_get0_notAfter(ca.get())) - std::time(nullptr)) / kDay;
   require(options.days <= left, ErrorKind::usage, "a certificate for ", options.days,
           " days would outlive its authority, which has ", left,
-          " days left; use --days, or make a new authority");
+          " days left; choose fewer days, or make a new authority");
   make_room(folder, agent, options.force, "the agent must get the new files");
 
   const auto key = new_key();

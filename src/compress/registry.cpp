@@ -4,6 +4,7 @@
 
 #include "compressors.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {
@@ -40,15 +41,13 @@ std::string known_names() {
 }  // namespace
 
 CompressorPtr make_compressor(std::string_view spec, bool unbiased) {
-  const auto colon = spec.find(':');
-  const auto name = spec.substr(0, colon);
-  const auto argument = colon == spec.npos ? SpecArgument{} : SpecArgument{spec.substr(colon + 1)};
+  const auto parts = split_spec(spec);
   const auto* row = std::find_if(std::begin(kTable), std::end(kTable),
-                                 [&](const Row& r) { return r.name == name; });
-  require(row != std::end(kTable), ErrorKind::usage, "compressor '", spec, "': there is no '", name,
-          "'; expected NAME or NAME:ARGUMENT, known compressors: ", known_names());
+                                 [&](const Row& r) { return r.name == parts.name; });
+  require(row != std::end(kTable), ErrorKind::usage, "compressor '", spec, "': there is no '",
+          parts.name, "'; expected NAME or NAME:ARGUMENT, known compressors: ", known_names());
   try {
-    return row->make(argument, unbiased);
+    return row->make(parts.argument, unbiased);
   } catch (const Error& error) {
     fail(error.kind(), "compressor '", spec, "'", unbiased ? " (unbiased)" : "", ": ", error.what(),
          "; expected ", row->grammar, "; known compressors: ", known_names());

@@ -2,36 +2,27 @@
 #include "spec.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "porter/core/error.hpp"
+#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {
 
 constexpr unsigned kMinBits = 2, kMaxBits = 16;
 
-template <class T>
-std::optional<T> parse_all(std::string_view text) {
-  T value{};
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 Keep::Keep(SpecArgument argument) {
   require(argument.has_value(), ErrorKind::usage, "it does not say how many entries to keep");
   if (argument->starts_with("k=")) {
-    const auto count = parse_all<std::size_t>(argument->substr(2));
+    const auto count = parse_number<std::size_t>(argument->substr(2));
     require(count && *count >= 1, ErrorKind::usage, "k must be a whole number >= 1, got '",
             argument->substr(2), "'");
     count_ = *count;
     return;
   }
-  const auto fraction = parse_all<double>(*argument);
+  const auto fraction = parse_number<double>(*argument);
   require(fraction && *fraction > 0 && *fraction <= 1, ErrorKind::usage,
           "the fraction must be a number in (0, 1], got '", *argument, "'");
   fraction_ = *fraction;
@@ -47,7 +38,7 @@ std::size_t Keep::of(std::size_t dim) const {
 
 unsigned parse_bits(SpecArgument argument) {
   require(argument.has_value(), ErrorKind::usage, "it does not say how many bits an entry has");
-  const auto bits = parse_all<unsigned>(*argument);
+  const auto bits = parse_number<unsigned>(*argument);
   require(bits && *bits >= kMinBits && *bits <= kMaxBits, ErrorKind::usage,
           "the bits must be a whole number from ", kMinBits, " to ", kMaxBits, ", got '", *argument,
           "'");

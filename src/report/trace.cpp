@@ -2,7 +2,6 @@
 #include "porter/report/trace.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,13 +18,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 24;
 constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 30;
-
-std::optional<double> to_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // The piece up to `separator`, removed from `text` together with the separator.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -80,7 +72,7 @@ void read_row(LineReader& lines, Metrics& metrics) {
   lines.check(cells.size() == metrics.names.size(), "expected ", metrics.names.size(),
               " cells, found ", cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto value = to_number(cells[i]);
+    const auto value = parse_number<double>(cells[i]);
     lines.check(value || cells[i].empty(), "column '", metrics.names[i],
                 "': expected a number or nothing, found '", cells[i], "'");
     metrics.columns[i].push_back(value);
@@ -174,7 +166,7 @@ Metrics parse_metrics(std::string_view text, const std::string& name) {
 
 std::optional<double> Trace::number(const std::string& key) const {
   const auto found = facts.find(key);
-  return found == facts.end() ? std::nullopt : to_number(found->second);
+  return found == facts.end() ? std::nullopt : parse_number<double>(found->second);
 }
 
 std::optional<double> Trace::last(std::string_view column) const {

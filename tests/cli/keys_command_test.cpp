@@ -46,7 +46,10 @@ TEST(KeysCommand, RefusesWrongUsage) {
   EXPECT_EQ(keys(dir, "issue k a").exit_code, 2);
   EXPECT_EQ(keys(dir, "init k --days 0").exit_code, 2);
   EXPECT_EQ(keys(dir, "init k").exit_code, 0);
-  EXPECT_EQ(keys(dir, "init k").exit_code, 2);
+  const auto again = keys(dir, "init k");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_NE(again.output.find("ca.key exists"), std::string::npos) << again.output;
+  EXPECT_NE(again.output.find("--force replaces"), std::string::npos) << again.output;
   EXPECT_EQ(keys(dir, "init k --force").exit_code, 0);
   EXPECT_EQ(keys(dir, "issue k A").exit_code, 2);
   EXPECT_EQ(keys(dir, "show elsewhere").exit_code, 2);

@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "io/json_text.hpp"
+#include "hint.hpp"
 #include "porter/comm/keys.hpp"
+#include "io/json_text.hpp"
 
 namespace porter::cli {
 namespace {
@@ -19,13 +20,18 @@ struct Options {
   bool force = false, json = false;
 };
 
+constexpr const char* kHint =
+    "porter keys init makes an authority, --days sets the days, --force replaces what is there";
+
 std::string date(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 void init(const Options& options) {
-  init_authority(options.folder, options.authority,
-                 {.days = options.authority_days, .force = options.force});
+  with_hint(kHint, [&] {
+    init_authority(options.folder, options.authority,
+                   {.days = options.authority_days, .force = options.force});
+  });
   fmt::print(
       "made the authority \"{}\" in {}, valid for {} days\n"
       "Whoever has {}/ca.key can join any run: keep it offline and give it to nobody.\n"
@@ -35,7 +41,10 @@ void init(const Options& options) {
 
 void issue(const Options& options) {
   for (const auto& agent : options.agents) {
-    issue_certificate(options.folder, agent, {.days = options.agent_days, .force = options.force});
+    with_hint(kHint, [&] {
+      issue_certificate(options.folder, agent,
+                        {.days = options.agent_days, .force = options.force});
+    });
     fmt::print("made {0}/{1}.crt and {0}/{1}.key, valid for {2} days\n", options.folder, agent,
                options.agent_days);
   }
