@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "file_journal.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {
@@ -123,13 +121,15 @@ JournalView FileJournal::read(const fs::path& file, std::uint32_t after) {
 }
 
 void FileJournal::drop_doubtful() {
-  if (fs::file_size(path_) > end_)
-    write_file(path_, std::string_view(read_raw_file(path_)).substr(0, end_));
-  doubtful_ = false;
   open();
+  file_->truncate(end_);
+  doubtful_ = false;
 }
 
-void FileJournal::open() { file_ = open_to_append(path_); }
+void FileJournal::open() {
+  file_.emplace(path_,
+                AppendFile::Options{.sync = AppendFile::Sync::disk, .error = ErrorKind::privacy});
+}
 
 bool FileJournal::recall(std::size_t, std::uint32_t round, std::span<double> g) {
   const auto found = known_.find(round);
@@ -142,11 +142,7 @@ bool FileJournal::recall(std::size_t, std::uint32_t round, std::span<double> g) 
 
 void FileJournal::record(std::size_t, std::uint32_t round, std::span<const double> g) {
   require(!doubtful_, ErrorKind::privacy, path_.string(), ": its last record is damaged");
-  const auto bytes = encode_record(round, g);
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size() &&
-                       std::fflush(file_.get()) == 0 && ::fdatasync(::fileno(file_.get())) == 0;
-  require(written, ErrorKind::privacy, "cannot write ", path_.string(), ": ", std::strerror(errno),
-          "; the round was not released");
+  file_->append(encode_record(round, g));
 }
 
 // There is a file at the path at every moment: one that is missing was taken away.

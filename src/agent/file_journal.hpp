@@ -3,11 +3,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "porter/algo/gradients.hpp"
-#include "porter/io/file.hpp"
+#include "porter/io/append_file.hpp"
 
 namespace porter {
 
@@ -67,7 +68,7 @@ class FileJournal final : public ReleaseJournal {
   std::map<std::uint32_t, std::vector<double>> known_;  // what was read
   std::size_t end_ = 0;                                 // of what could be read
   bool doubtful_ = false;
-  FileStream file_{nullptr, std::fclose};
+  std::optional<AppendFile> file_;
 };
 
 }  // namespace porter

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "porter/core/error.hpp"
+#include "porter/io/descriptor.hpp"
 
 namespace porter {
 namespace {
@@ -21,23 +22,11 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 std::string reason() { return std::strerror(errno); }
 
-// Closes on every path.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 }  // namespace
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
   require(!std::filesystem::is_directory(path), ErrorKind::io, "cannot read ", path.string(),

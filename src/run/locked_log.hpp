@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <string_view>
+#include "porter/io/append_file.hpp"
 
 namespace porter {
 
-/// A text file that grows line by line, held by one process at a time.
-class LockedLog {
+/// A text file that grows line by line, on disk, held by one process at a time: Error{io} "another
+/// WHO is working in this folder".
+class LockedLog : public AppendFile {
  public:
-  /// Opens or creates it. Error{io} "another WHO is working in this folder" if a process holds it.
-  LockedLog(std::filesystem::path file, std::string_view who);
-  ~LockedLog();
-  LockedLog(const LockedLog&) = delete;
-  LockedLog& operator=(const LockedLog&) = delete;
+  LockedLog(std::filesystem::path file, std::string_view who)
+      : AppendFile(
+            std::move(file),
+            {.sync = Sync::disk, .in_use = concat("another ", who, " is working in this folder")}) {
+  }
 
-  const std::filesystem::path& file() const { return file_; }
-  /// The whole lines. Half a line at the end, from a kill, is cut off the file.
-  std::string read();
-  /// On disk when this returns.
-  void append(std::string_view text);
-  void clear() { shorten(0); }
-
- private:
-  void shorten(std::size_t size);
-
-  std::filesystem::path file_;
-  int fd_;
+  const std::filesystem::path& file() const { return path(); }
+  std::string read() { return read_lines(); }
+  void clear() { truncate(0); }
 };
 
 }  // namespace porter
