@@ -7,8 +7,8 @@
 
 #include "commands.hpp"
 #include "hint.hpp"
-#include "porter/comm/keys.hpp"
 #include "io/json_text.hpp"
+#include "porter/comm/keys.hpp"
 
 namespace porter::cli {
 namespace {
