@@ -9,7 +9,6 @@
 #include "porter/core/error.hpp"
 #include "porter/train/ledgers.hpp"
 #include "porter/train/train.hpp"
-#include "run/locked_log.hpp"
 
 namespace porter {
 namespace {
@@ -379,7 +378,7 @@ TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& 
   AgentFolder files(folder, recorded_config(options), owner_of(options));
   // The journal of releases is touched before the port and the ledger would refuse a second
   // process.
-  const LockedLog lock(files.lock_file(), "agent");
+  const AppendFile lock(files.lock_file(), {.in_use = "another agent is working in this folder"});
   if (files.is_finished()) {
     hooks.log("has finished before, and so have its neighbours");
     return TrainStatus::finished;

@@ -154,8 +154,9 @@ std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_vi
 }
 
 GridJournal::GridJournal(const fs::path& folder, std::string_view who)
-    : log_(journal_in(folder), who) {
-  const auto text = log_.read();
+    : log_(journal_in(folder), {.sync = AppendFile::Sync::disk,
+                                .in_use = concat("another ", who, " is working in this folder")}) {
+  const auto text = log_.read_lines();
   const auto first = header();
   foreign_ = !text.empty() && !text.starts_with(first);
   if (text.empty())
@@ -165,7 +166,7 @@ GridJournal::GridJournal(const fs::path& folder, std::string_view who)
 }
 
 void GridJournal::clear() {
-  log_.clear();
+  log_.truncate(0);
   log_.append(header());
   runs_.clear();
   foreign_ = false;
@@ -176,7 +177,7 @@ void GridJournal::load(std::string_view lines) {
     const auto line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(line.size() + 1);
     auto entry = parse_journal_line(line);
-    require(entry.has_value(), ErrorKind::io, log_.file().string(), ", line ", number,
+    require(entry.has_value(), ErrorKind::io, file().string(), ", line ", number,
             ": not a run of porter; remove the line or the file");
     if (entry->second.status != RunEnd::failed) remember(entry->first, std::move(entry->second));
   }

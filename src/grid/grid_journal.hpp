@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "porter/grid/grid.hpp"
-#include "run/locked_log.hpp"
+#include "porter/io/append_file.hpp"
 
 namespace porter {
 
@@ -37,13 +37,13 @@ class GridJournal {
   /// On disk when this returns.
   void append(const std::string& key, const GridRun& run);
   std::size_t size() const { return runs_.size(); }
-  const std::filesystem::path& file() const { return log_.file(); }
+  const std::filesystem::path& file() const { return log_.path(); }
 
  private:
   void remember(const std::string& key, GridRun run);
   void load(std::string_view lines);
 
-  LockedLog log_;
+  AppendFile log_;
   bool foreign_ = false;
   std::map<std::pair<std::string, std::uint32_t>, GridRun> runs_;  // the round of an end is kEnd
 };

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "porter/core/error.hpp"
+#include "porter/io/append_file.hpp"
 #include "porter/io/file.hpp"
 #include "porter/train/train.hpp"
-#include "run/locked_log.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
 
@@ -423,7 +423,7 @@ TEST_F(SweepTest, NothingTouchesAFolderThatAnotherSweepWorksIn) {
   const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
   const auto whole = results(grid, "out");
   {
-    const LockedLog other(dir_ / "out" / "journal.jsonl", "porter sweep");
+    const AppendFile other(dir_ / "out" / "journal.jsonl", {.in_use = "the test has it"});
     for (const auto existing : {ExistingRun::resume, ExistingRun::replace}) try {
         run_sweep(grid, dir_ / "out", existing, {});
         ADD_FAILURE() << "accepted";
