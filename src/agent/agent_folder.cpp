@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "config/difference.hpp"
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/graph/picture.hpp"
 #include "porter/io/file.hpp"
+#include "porter/io/json.hpp"
 #include "train/summary.hpp"
 
 namespace porter {

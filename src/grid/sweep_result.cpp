@@ -3,10 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/grid/sweep.hpp"
+#include "porter/io/json.hpp"
 #include "porter/version.hpp"
 
 namespace porter {
@@ -49,8 +49,6 @@ std::string quoted_csv(const std::string& text) {
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + '"';
 }
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json values_json(const Sweep& sweep, std::size_t setting) {
   Json values = Json::object();

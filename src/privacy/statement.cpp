@@ -5,10 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
+#include "porter/io/json.hpp"
 
 namespace porter {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "porter/report/plot.hpp"
 #include "series_style.hpp"
 #include "text.hpp"

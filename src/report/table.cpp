@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "text.hpp"
 
 namespace porter {

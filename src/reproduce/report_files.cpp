@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "config/difference.hpp"
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
+#include "porter/io/json.hpp"
 #include "porter/reproduce/report.hpp"
 #include "porter/version.hpp"
 #include "report/page_shell.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/file.hpp"
+#include "porter/io/json.hpp"
 #include "porter/train/run_folder.hpp"
 #include "porter/version.hpp"
 
@@ -14,11 +14,6 @@ namespace porter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json row_json(const std::optional<MetricsRow>& row) {
   if (!row) return nullptr;

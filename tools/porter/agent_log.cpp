@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
 #include "porter/core/text.hpp"
 #include "porter/io/file.hpp"
+#include "porter/io/json.hpp"
 
 namespace porter::cli {
 

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "comparison.hpp"
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "porter/report/table.hpp"
 #include "porter/report/trace.hpp"
 

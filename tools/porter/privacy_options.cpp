@@ -6,8 +6,8 @@
 #include <cmath>
 #include <iostream>
 
-#include "io/json_text.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/json.hpp"
 #include "porter/privacy/paper.hpp"
 
 namespace porter::cli {

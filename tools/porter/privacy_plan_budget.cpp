@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "porter/report/table.hpp"
 #include "privacy_options.hpp"
 #include "privacy_plan_text.hpp"

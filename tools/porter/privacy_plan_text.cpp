@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "porter/report/table.hpp"
 #include "privacy_options.hpp"
 

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <memory>
 
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 #include "porter/report/table.hpp"
 #include "porter/reproduce/closed_forms.hpp"
 #include "privacy_commands.hpp"

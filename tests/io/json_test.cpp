@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/json_text.hpp"
+#include "porter/io/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json_text.hpp"
-
-#include <nlohmann/json.hpp>
+#include "porter/io/json.hpp"
 
 namespace porter {
 
