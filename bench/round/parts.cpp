@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "algo/porter_update.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/matmul.hpp"
 #include "porter/core/normal_noise.hpp"
@@ -32,29 +33,11 @@ GradientOptions without_noise(GradientOptions options) {
   }
 }
 
-[[gnu::always_inline]] inline void update_entries(std::size_t size, double gamma, double eta,
-                                                  const double* __restrict gap_v,
-                                                  const double* __restrict gap_x,
-                                                  double* __restrict u, double* __restrict v,
-                                                  double* __restrict x) {
-  for (std::size_t j = 0; j < size; ++j) {
-    u[j] += gamma * gap_v[j];
-    v[j] = u[j] + v[j];
-    x[j] += gamma * gap_x[j] - eta * v[j];
-  }
-}
-
 // The vectors of the round itself: a limit must not be our compiler flags.
 void stream_row(std::size_t size, double gamma, double eta, const double* gap_v,
                 const double* gap_x, double* u, double* v, double* x) {
   with_vectors([=]<std::size_t>()
                    PORTER_INLINE { stream_entries(size, gamma, eta, gap_v, gap_x, u, v, x); });
-}
-
-void update_row(std::size_t size, double gamma, double eta, const double* gap_v,
-                const double* gap_x, double* u, double* v, double* x) {
-  with_vectors([=]<std::size_t>()
-                   PORTER_INLINE { update_entries(size, gamma, eta, gap_v, gap_x, u, v, x); });
 }
 
 std::vector<std::size_t> widths(const Setting& setting) {
@@ -88,7 +71,7 @@ bool has_gaps(const std::vector<NamedRows>& state) {
                      [](const auto& rows) { return rows.name.starts_with("gap"); });
 }
 
-bool has_gaps(Gossip& gossip) {
+bool has_gaps(Gossip<>& gossip) {
   std::vector<NamedRows> state;
   gossip.append_state(state);
   return has_gaps(state);
@@ -108,8 +91,8 @@ Parts::Parts(Setting& setting)
     : setting_(setting),
       setup_(setting.algorithm()),
       gradients_(setup_.problem, without_noise(setup_.gradients), setup_.pool),
-      gossip_(setup_, setup_.compressor,
-              {{Draw::compress_v, {}}, {Draw::compress_x, setup_.start}}),
+      team_(setup_),
+      gossip_(setup_, team_, {{Draw::compress_v}, {Draw::compress_x, setup_.start}}),
       stores_gaps_(has_gaps(gossip_)),
       X_(repeat_row(setup_.start, setting.agents())),
       V_(X_),
@@ -149,12 +132,12 @@ void Parts::run(const std::string& name, std::uint32_t round) {
   if (name == "compress")
     return pool.parallel_for(n, [&](std::size_t i) { gossip_.publish(i, {V_.row(i), X_.row(i)}); });
   if (name == "mix")
-    return gossip_.mix(pool, [](const Tile&, const auto& gap) {
+    return gossip_.mix([](const Tile&, const auto& gap) {
       gap(kV);
       gap(kX);
     });
   if (name == "update")
-    return for_each_tile(pool, n, d, [&](const Tile& tile) { pass(update_row, tile); });
+    return for_each_tile(pool, n, d, [&](const Tile& tile) { pass(porter_update<double>, tile); });
   if (name == "stream")
     return for_each_tile(pool, n, d, [&](const Tile& tile) { pass(stream_row, tile); });
   if (name == "stream_1")

@@ -51,7 +51,8 @@ class Parts {
   Setting& setting_;
   AlgorithmSetup setup_;
   GradientEstimator gradients_;
-  Gossip gossip_;
+  Team team_;
+  Gossip<> gossip_;
   bool stores_gaps_;
   ThreadPool one_thread_{1};
   Rows X_, V_, U_, G_, gap_v_, gap_x_;

@@ -21,6 +21,7 @@
 #include "methods.hpp"
 #include "porter/core/normal_noise.hpp"
 #include "porter/core/vector_math.hpp"
+#include "team.hpp"
 
 namespace porter {
 namespace {
@@ -36,7 +37,7 @@ class DdpSrm final : public Algorithm {
  public:
   explicit DdpSrm(const AlgorithmSetup& setup)
       : model_(setup.problem.model),
-        pool_(setup.pool),
+        team_(setup),
         clip_(setup.gradients.clip),
         noise_stddev_(setup.gradients.noise_stddev),
         seed_(setup.gradients.seed),
@@ -51,8 +52,8 @@ class DdpSrm final : public Algorithm {
 
   void step(std::uint32_t round) override {
     const double keep = round == 1 ? 0 : 1 - beta_;
-    pool_.parallel_for(G_.agents(), [&](std::size_t agent) { contribute(agent, round, keep); });
-    for_each_tile(pool_, 1, x_.dim(), [&](const Tile& tile) {
+    team_.for_each([&](std::size_t agent) { contribute(agent, round, keep); });
+    for_each_tile(team_.pool, 1, x_.dim(), [&](const Tile& tile) {
       const auto v = tile.of(v_.row(0)), x = tile.of(x_.row(0));
       for (double& value : v) value *= keep;
       for (std::size_t agent = 0; agent < G_.agents(); ++agent)
@@ -99,7 +100,7 @@ class DdpSrm final : public Algorithm {
   }
 
   const Model& model_;
-  ThreadPool& pool_;
+  Team team_;
   Clip clip_;
   double noise_stddev_;
   std::uint64_t seed_;

@@ -17,59 +17,46 @@ namespace {
 class Dsgd final : public Algorithm {
  public:
   explicit Dsgd(const AlgorithmSetup& setup)
-      : pool_(setup.pool),
-        hosted_(setup.hosted()),
+      : team_(setup),
         eta_(setup.eta),
-        gossip_steps_(setup.gossip),
+        clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
-        gossip_(setup, setup.compressor, {{Draw::compress_x, setup.start}}),
-        X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
+        gossip_(setup, team_, {{Draw::compress_x, setup.start}}),
+        X_(team_.rows(setup.start)),
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
-    gossip_.start((round - 1) * gossip_steps_ + 1);
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      gossip_.publish(agent, {X_.row(agent)});
-      gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
+    gossip_.step(
+        clock_.first(round),
+        [&](std::size_t agent, const auto& publish) {
+          publish({X_.row(agent)});
+          gradients_.prepare(agent, X_.row(agent), round, G_.row(agent));
+        },
+        [&](const Tile& tile, const auto& gap) {
+          const auto x = tile.of(X_.row(tile.agent)), g = tile.of(G_.row(tile.agent));
+          gradients_.release(tile, round, g);
+          axpy(1.0, gap(0), x);  // X <- X + (W - I)^T X
+          axpy(-eta_, g, x);     //       - eta G
+        });
+    clock_.further(round, [&](std::uint32_t step) {
+      gossip_.step(
+          step, [&](std::size_t agent, const auto& publish) { publish({X_.row(agent)}); },
+          [&](const Tile& tile, const auto& gap) {
+            axpy(1.0, gap(0), tile.of(X_.row(tile.agent)));  // X <- W^T X
+          });
     });
-    gossip_.collect();
-    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
-      const auto x = tile.of(X_.row(tile.agent)), g = tile.of(G_.row(tile.agent));
-      gradients_.release(tile, round, g);
-      axpy(1.0, gap(0), x);  // X <- X + (W - I)^T X
-      axpy(-eta_, g, x);     //       - eta G
-    });
-    for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
   }
 
   const Rows& iterates() const override { return X_; }
   Traffic& traffic() override { return gossip_.traffic(); }
-
-  std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {{"X", &X_}};
-    gossip_.append_state(state);
-    gradients_.append_state(state);
-    return state;
-  }
+  std::vector<NamedRows> state() override { return state_of({{"X", &X_}}, gossip_, gradients_); }
 
  private:
-  // X <- W^T X
-  void gossip_only(std::uint32_t step) {
-    gossip_.start(step);
-    for_each_agent(pool_, hosted_,
-                   [&](std::size_t agent) { gossip_.publish(agent, {X_.row(agent)}); });
-    gossip_.collect();
-    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
-      axpy(1.0, gap(0), tile.of(X_.row(tile.agent)));
-    });
-  }
-
-  ThreadPool& pool_;
-  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
+  Team team_;
   double eta_;
-  std::uint32_t gossip_steps_;
+  GossipClock clock_;
   GradientEstimator gradients_;
-  Gossip gossip_;
+  Gossip<> gossip_;
   Rows X_, G_;
 };
 

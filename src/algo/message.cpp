@@ -2,6 +2,10 @@
 #include "message.hpp"
 
 #include <cassert>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {
@@ -26,6 +30,10 @@ void add_part(double weight, const Decoded& decoded, std::size_t first, std::spa
     end = decoded.tile_starts[first / kTileSize + tiles];
   }
   for (std::size_t i = begin; i < end; ++i) add(decoded.values[i], out[decoded.indices[i] - first]);
+}
+
+double norm_of(const Decoded& message) {
+  return std::sqrt(squared_norm(std::span<const float>(message.values)));
 }
 
 }  // namespace
@@ -54,6 +62,22 @@ void add_decoded(double weight, const Message& message, std::size_t first, std::
 
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out) {
   add_part(weight, message.decoded, first, out);
+}
+
+void check_sent(const Decoded& message, double bound, std::size_t agent, std::uint32_t step) {
+  const double norm = norm_of(message);
+  require(norm <= bound, ErrorKind::numeric, "agent ", agent, " has diverged: its message of step ",
+          step, " has norm ", norm, ", and the config allows at most ", bound,
+          "; a smaller algorithm.step or algorithm.consensus may help");
+}
+
+void check_received(const Decoded& message, double bound, std::uint32_t step) {
+  check_received(norm_of(message), bound, step);
+}
+
+void check_received(double norm, double bound, std::uint32_t step) {
+  require(norm <= bound, ErrorKind::protocol, "a vector of norm ", norm, " in step ", step,
+          "; clip, step size, noise and rounds of the config allow at most ", bound);
 }
 
 }  // namespace porter

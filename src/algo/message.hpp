@@ -42,4 +42,14 @@ void add_decoded(double weight, const Message& message, std::span<float> out);
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out);
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out);
 
+/// Before a message leaves: Error{numeric} if it is longer than `bound`, which says that the agent
+/// has diverged. Infinite and undefined entries are longer than any bound.
+void check_sent(const Decoded& message, double bound, std::size_t agent, std::uint32_t step);
+
+/// A message of somebody else, before it is used: Error{protocol}, to which Exchange::collect adds
+/// the sender's name.
+void check_received(const Decoded& message, double bound, std::uint32_t step);
+/// The same for a vector whose norm is given.
+void check_received(double norm, double bound, std::uint32_t step);
+
 }  // namespace porter

@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// PORTER (Algorithm 1 of Li and Chi: Convergence and Privacy of Decentralized Nonconvex
-// Optimization with Gradient Clipping and Communication Compression) and, without clipping, BEER
-// (Zhao, Li, Li, Richtarik, Chi: BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization
-// with Communication Compression, 2022).
+// PORTER (Li and Chi: Convergence and Privacy of Decentralized Nonconvex Optimization with Gradient
+// Clipping and Communication Compression, 2023) and, without clipping, BEER (Zhao, Li, Li,
+// Richtarik, Chi: BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization with
+// Communication Compression, 2022).
 //
 // clang-format off
-// | paper           | code                  | meaning
-// |-----------------|-----------------------|------------------------------------------------------------
-// | n, d            | X_.agents(), X_.dim() | agents, parameters; matrices are n x d (the paper's d x n)
-// | X, V            | X_, V_                | iterates, gradient trackers
-// | G_p             | in V_ until line 12   | clipped (and noised) gradients
-// | -               | U_                    | V - G_p: what gossip has moved
-// | Q_x, Q_v        | inside gossip_        | surrogates that the neighbours also hold
-// | Q (W - I)       | gap(kV), gap(kX)      | in row form (W - I)^T Q
-// | C, rho          | Compressor            | compression operator; its contraction
-// | eta, gamma      | eta_, gamma_          | step size, consensus step
-// | tau, sigma_p, b | inside gradients_     | clipping threshold, noise, batch
+//      Algorithm 1                                              here
+//  1   input: x0, eta, gamma, tau, b, sigma_p, T                AlgorithmSetup; tau, b, sigma_p in gradients_
+//  2   initialize: V = Q_v = G_p = 0, Q_x = X = x0 1^T          the constructor; Q_v, Q_x in gossip_
+//  3   for t = 1, ..., T                                        step(t), called by the run
+//  4     draw mini-batches Z of size b                          gradients_.prepare
+//  5     option I, PORTER-DP:                                   (clip_target = sample)
+//  6       G_tau = 1/b sum_Z clip_tau(grad l(X; Z))             gradients_.prepare
+//  7       G_p = G_tau + E,  e_i ~ N(0, sigma_p^2 I)            gradients_.release
+//  8     option II, PORTER-GC:                                  (clip_target = batch)
+//  9       G = 1/b sum_Z grad l(X; Z)                           gradients_.prepare
+// 10       G_p = G_tau = clip_tau(G)                            gradients_.prepare
+// 11     Q_v <- Q_v + C(V - Q_v)                                publish, first channel
+// 12     V <- V + gamma Q_v (W - I) + G_p - G_p of t - 1        porter_update
+// 13     Q_x <- Q_x + C(X - Q_x)                                publish, second channel
+// 14     X <- X + gamma Q_x (W - I) - eta V                     porter_update
+// 15   end for
+// 16   output: x_out uniform over all agents and rounds         the run draws it
+//
+// | paper     | code                  | meaning
+// |-----------|-----------------------|------------------------------------------------------------
+// | n, d      | X_.agents(), X_.dim() | agents, parameters; matrices are n x d (the paper's d x n)
+// | X, V      | X_, V_                | iterates, gradient trackers
+// | G_p       | G_, in the place of V_| clipped (and noised) gradients, from line 4 to line 12
+// | -         | U_                    | V - G_p: what gossip has moved, in place of the old G_p
+// | Q (W - I) | gap(kV), gap(kX)      | in row form (W - I)^T Q
 // clang-format on
 #include <cmath>
 #include <type_traits>
@@ -24,68 +38,46 @@
 #include "methods.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/vector_math.hpp"
-#include "porter/core/vectors.hpp"
+#include "porter_update.hpp"
 
 namespace porter {
 namespace {
 
-constexpr std::size_t kV = 0, kX = 1;
-
-// One pass over a tile, with g = G and v = V of the next round in one place:
-//   U <- U + gamma gap_v;   V <- U + G;   X <- X + gamma gap_x - eta V
-// NaN and infinities go their way, and the next message is refused.
-template <class Real>
-[[gnu::always_inline]] inline void move_tile(std::size_t size, Real gamma, Real eta,
-                                             const Real* __restrict gap_v,
-                                             const Real* __restrict gap_x, Real* __restrict u,
-                                             Real* __restrict v, Real* __restrict x) {
-  for (std::size_t j = 0; j < size; ++j) {
-    u[j] += gamma * gap_v[j];
-    v[j] = u[j] + v[j];
-    x[j] += gamma * gap_x[j] - eta * v[j];
-  }
-}
-
-void move(std::size_t size, double gamma, double eta, const double* gap_v, const double* gap_x,
-          double* u, double* v, double* x) {
-  with_vectors([=]<std::size_t>()
-                   PORTER_INLINE { move_tile(size, gamma, eta, gap_v, gap_x, u, v, x); });
-}
-
-void move(std::size_t size, float gamma, float eta, const float* gap_v, const float* gap_x,
-          float* u, float* v, float* x) {
-  with_vectors([=]<std::size_t>()
-                   PORTER_INLINE { move_tile(size, gamma, eta, gap_v, gap_x, u, v, x); });
-}
+constexpr std::size_t kV = 0, kX = 1;  // the channels
 
 template <class Real>
 class Porter final : public Algorithm {
  public:
   explicit Porter(const AlgorithmSetup& setup)
-      : pool_(setup.pool),
-        hosted_(setup.hosted()),
+      : team_(setup),
         eta_(static_cast<Real>(setup.eta)),
         gamma_(static_cast<Real>(setup.gamma)),
-        gossip_steps_(setup.gossip),
+        clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
-        gossip_(setup, setup.compressor, {{Draw::compress_v, {}}, {Draw::compress_x, setup.start}}),
-        X_(repeat_row<Real>(setup.start, setup.problem.agents, hosted_)),
+        gossip_(setup, team_, {{Draw::compress_v}, {Draw::compress_x, setup.start}}),
+        X_(team_.rows<Real>(setup.start)),
         V_(X_.agents(), X_.dim()),
         U_(X_.agents(), X_.dim()) {}
 
-  // The numbers are the lines of Algorithm 1. Both messages depend on the previous round only, so
-  // they are one message, and it can travel while the gradient is computed. Once V is published it
-  // is needed no more, and its place takes the gradient.
-  void step(std::uint32_t round) override {
-    gossip_.start((round - 1) * gossip_steps_ + 1);
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      const auto x = X_.row(agent), v = V_.row(agent);
-      gossip_.publish(agent, {v, x});          // 11, 13: Q_v += C(V - Q_v),  Q_x += C(X - Q_x)
-      gradients_.prepare(agent, x, round, v);  // 4-8:    the (clipped) mini-batch gradient at X
-    });
-    gossip_.collect();
-    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) { update(tile, round, gap); });
-    for (std::uint32_t s = 2; s <= gossip_steps_; ++s) gossip_only((round - 1) * gossip_steps_ + s);
+  // Lines 11 and 13 need the previous round only: they are one message, sent first, which travels
+  // while the gradient is computed.
+  void step(std::uint32_t t) override {
+    gossip_.step(
+        clock_.first(t),
+        [&](std::size_t i, const auto& publish) {
+          publish({V_.row(i), X_.row(i)});                 // 11, 13
+          gradients_.prepare(i, X_.row(i), t, G_.row(i));  // 4, 6; or 4, 9, 10
+        },
+        [&](const Tile& tile, const auto& gap) {
+          const auto u = at(tile, U_), g = at(tile, G_), x = at(tile, X_);
+          prefetch(u);  // on its way while the noise is made
+          prefetch(x);
+          gradients_.release(tile, t, g);  // 7
+          const auto gap_v = gap(kV), gap_x = gap(kX);
+          porter_update(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), g.data(),
+                        x.data());  // 12, 14
+        });
+    clock_.further(t, [&](std::uint32_t s) { gossip_only(s); });
   }
 
   const Rows& iterates() const override {
@@ -104,53 +96,38 @@ class Porter final : public Algorithm {
   }
 
   Traffic& traffic() override { return gossip_.traffic(); }
-
   std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {{"X", &X_}, {"V", &V_}, {"U", &U_}};
-    gossip_.append_state(state);
-    gradients_.append_state(state);
-    return state;
+    return state_of({{"X", &X_}, {"V", &V_}, {"U", &U_}}, gossip_, gradients_);
   }
 
  private:
-  // With U = V - G the update  V += gamma gap_v + G - G_prev  needs no G_prev, and the rounding
-  // error of a running sum of gradient differences is gone.
-  template <class Gap>
-  void update(const Tile& tile, std::uint32_t round, const Gap& gap) {
-    const auto u = tile.of(U_.row(tile.agent)), v = tile.of(V_.row(tile.agent)),
-               x = tile.of(X_.row(tile.agent));
-    prefetch(u);  // on its way while the noise is made
-    prefetch(x);
-    gradients_.release(tile, round, v);  // 9-10: G, the noise added
-    const auto gap_v = gap(kV), gap_x = gap(kX);
-    // 12: V <- V + gamma Q_v (W - I) + G - G_prev
-    // 14: X <- X + gamma Q_x (W - I) - eta V
-    move(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), v.data(), x.data());
+  static std::span<Real> at(const Tile& tile, BasicRows<Real>& rows) {
+    return tile.of(rows.row(tile.agent));
   }
 
-  // A further gossip step with the same gradient:  V += gamma Q_v (W - I),  X += gamma Q_x (W - I)
-  void gossip_only(std::uint32_t step) {
-    gossip_.start(step);
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      gossip_.publish(agent, {V_.row(agent), X_.row(agent)});
-    });
-    gossip_.collect();
-    gossip_.mix(pool_, [&](const Tile& tile, const auto& gap) {
-      const auto gap_v = gap(kV);
-      axpy(gamma_, gap_v, tile.of(U_.row(tile.agent)));
-      axpy(gamma_, gap_v, tile.of(V_.row(tile.agent)));
-      axpy(gamma_, gap(kX), tile.of(X_.row(tile.agent)));
-    });
+  // A further gossip step with the same gradient: lines 11 to 14 without G_p and eta.
+  void gossip_only(std::uint32_t number) {
+    gossip_.step(
+        number,
+        [&](std::size_t i, const auto& publish) {
+          publish({V_.row(i), X_.row(i)});
+        },
+        [&](const Tile& tile, const auto& gap) {
+          const auto gap_v = gap(kV);
+          axpy(gamma_, gap_v, at(tile, U_));
+          axpy(gamma_, gap_v, at(tile, V_));
+          axpy(gamma_, gap(kX), at(tile, X_));
+        });
   }
 
-  ThreadPool& pool_;
-  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
+  Team team_;
   Real eta_, gamma_;
-  std::uint32_t gossip_steps_;
+  GossipClock clock_;
   GradientEstimator gradients_;
-  BasicGossip<Real> gossip_;
+  Gossip<Real> gossip_;
   BasicRows<Real> X_, V_, U_;
-  mutable Rows wide_X_;  // X as it is handed out, where it is float
+  BasicRows<Real>& G_ = V_;  // once V is published, its place is G's until line 12
+  mutable Rows wide_X_;      // X as it is handed out, where it is float
 };
 
 }  // namespace

@@ -16,51 +16,42 @@
 // | X, V    | X_, V_             | iterates, trackers
 // | M       | gradients_' output | low-passed clipped and noised gradients
 // | U       | U_                 | V - M: what gossip has moved
-// | J, k    | mask_              | the coordinates of a gossip step
-// | s, beta | gossip_steps_, -   | gossip steps per gradient; momentum, inside gradients_
+// | J, k    | inside link_       | the coordinates of a gossip step
+// | s, beta | clock_, -          | gossip steps per gradient; momentum, inside gradients_
 // clang-format on
 #include <cmath>
 
-#include "message.hpp"
+#include "message_link.hpp"
 #include "methods.hpp"
-#include "porter/algo/bounds.hpp"
-#include "porter/comm/exchange.hpp"
 #include "porter/core/vector_math.hpp"
-#include "sweep_mask.hpp"
 
 namespace porter {
 namespace {
 
+constexpr std::size_t kV = 0, kX = 1;  // the channels
+
 class PorterSweep final : public Algorithm {
  public:
   explicit PorterSweep(const AlgorithmSetup& setup)
-      : graph_(setup.neighbours().graph),
-        incoming_(incoming_weights(setup.neighbours())),
-        pool_(setup.pool),
-        hosted_(setup.hosted()),
-        exchange_(setup.exchange),
-        bounds_(public_bounds(setup)),
+      : team_(setup),
+        link_(setup, team_, Mask::sweep, {{Draw::compress_v}, {Draw::compress_x, setup.start}}),
         eta_(setup.eta),
-        gossip_steps_(setup.gossip),
+        clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
-        mask_(setup.gradients.seed, setup.start.size(),
-              setup.compressor.kept(setup.start.size()).value()),
-        X_(repeat_row(setup.start, setup.problem.agents, hosted_)),
+        X_(team_.rows(setup.start)),
         U_(X_.agents(), X_.dim()),
-        M_(X_.agents(), X_.dim()),
-        sent_(X_.agents()) {}
+        M_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      gradients_.prepare(agent, X_.row(agent), round, M_.row(agent));
-    });
-    for_each_tile(pool_, hosted_, X_.dim(), [&](const Tile& tile) {
+    team_.for_each(
+        [&](std::size_t agent) { gradients_.prepare(agent, X_.row(agent), round, M_.row(agent)); });
+    team_.for_each_tile(X_.dim(), [&](const Tile& tile) {
       const auto u = tile.of(U_.row(tile.agent)), m = tile.of(M_.row(tile.agent)),
                  x = tile.of(X_.row(tile.agent));
       gradients_.release(tile, round, m);  // M <- (1 - beta) M + beta G
       for (std::size_t j = 0; j < x.size(); ++j) x[j] -= eta_ * (u[j] + m[j]);  // V = U + M
     });
-    for (std::uint32_t s = 1; s <= gossip_steps_; ++s) mix((round - 1) * gossip_steps_ + s);
+    clock_.all(round, [&](std::uint32_t step) { mix(step); });
   }
 
   const Rows& iterates() const override { return X_; }
@@ -70,74 +61,36 @@ class PorterSweep final : public Algorithm {
     return std::sqrt(squared_norm(mean_row(U_)));
   }
 
-  Traffic& traffic() override { return traffic_; }
-
+  Traffic& traffic() override { return link_.traffic(); }
   std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {{"X", &X_}, {"U", &U_}, {"M", &M_}};
-    gradients_.append_state(state);
-    return state;
+    return state_of({{"X", &X_}, {"U", &U_}, {"M", &M_}}, gradients_);
   }
 
  private:
-  struct Sent {
-    Message v, x;
-  };
-
   // V_J <- W^T V_J and X_J <- W^T X_J.
   void mix(std::uint32_t step) {
-    const auto J = mask_.positions(step);
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      const auto u = U_.row(agent), m = M_.row(agent);
-      message_at(
-          J, u.size(), [&](std::uint32_t j) { return u[j] + m[j]; }, sent_[agent].v);
-      message_at(
-          J, u.size(), [x = X_.row(agent)](std::uint32_t j) { return x[j]; }, sent_[agent].x);
-      check_sent(sent_[agent].v.decoded, bounds_.tracker, agent, step);
-      check_sent(sent_[agent].x.decoded, bounds_.iterate, agent, step);
-      if (exchange_) post(step, agent);
+    link_.start(step);
+    team_.for_each([&](std::size_t agent) {
+      const auto u = U_.row(agent), m = M_.row(agent), x = X_.row(agent);
+      link_.encode_swept(agent, kV, [&](std::uint32_t j) { return u[j] + m[j]; });
+      link_.encode_swept(agent, kX, [&](std::uint32_t j) { return x[j]; });
+      link_.send(agent);
     });
-    if (exchange_) collect(step, J);
-    for (const auto agent : hosted_)
-      traffic_.add(sent_[agent].v.payload.size() + sent_[agent].x.payload.size(),
-                   graph_.degree(agent));
-    for_each_agent(pool_, hosted_, [&](std::size_t agent) {
-      for (const auto& [sender, weight] : incoming_[agent]) {
-        add_decoded(weight, sent_[sender].v, U_.row(agent));
-        add_decoded(weight, sent_[sender].x, X_.row(agent));
+    link_.collect();
+    team_.for_each([&](std::size_t agent) {
+      for (const auto& [sender, weight] : link_.incoming(agent)) {
+        add_decoded(weight, link_.message(kV, sender), U_.row(agent));
+        add_decoded(weight, link_.message(kX, sender), X_.row(agent));
       }
     });
   }
 
-  void post(std::uint32_t step, std::size_t agent) {
-    const std::span<const std::byte> vectors[] = {sent_[agent].v.payload, sent_[agent].x.payload};
-    exchange_->post(step, static_cast<std::uint32_t>(agent), {.vectors = vectors});
-  }
-
-  void collect(std::uint32_t step, std::span<const std::uint32_t> J) {
-    exchange_->collect(step, 2, [&](const Exchange::Incoming& message) {
-      auto& [v, x] = sent_[message.sender];
-      v.decoded.indices.assign(J.begin(), J.end());
-      x.decoded.indices.assign(J.begin(), J.end());
-      unseal_floats(message.vectors[0], X_.dim(), v.decoded);
-      unseal_floats(message.vectors[1], X_.dim(), x.decoded);
-      check_received(v.decoded, bounds_.tracker, step);
-      check_received(x.decoded, bounds_.iterate, step);
-    });
-  }
-
-  const Graph& graph_;
-  std::vector<std::vector<MixingWeight>> incoming_;
-  ThreadPool& pool_;
-  std::vector<std::uint32_t> hosted_;  // the agents that are computed here
-  Exchange* exchange_;
-  PublicBounds bounds_;
+  Team team_;
+  MessageLink link_;
   double eta_;
-  std::uint32_t gossip_steps_;
+  GossipClock clock_;
   GradientEstimator gradients_;
-  SweepMask mask_;
   Rows X_, U_, M_;
-  std::vector<Sent> sent_;
-  Traffic traffic_;
 };
 
 }  // namespace

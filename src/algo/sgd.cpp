@@ -7,6 +7,7 @@
 // One row is DP-SGD on pooled data; a row per agent is what each gets alone.
 #include "methods.hpp"
 #include "porter/core/vector_math.hpp"
+#include "team.hpp"
 
 namespace porter {
 namespace {
@@ -14,29 +15,25 @@ namespace {
 class Sgd final : public Algorithm {
  public:
   explicit Sgd(const AlgorithmSetup& setup)
-      : pool_(setup.pool),
+      : team_(setup),
         eta_(setup.eta),
         gradients_(setup.problem, setup.gradients, setup.pool),
-        X_(repeat_row(setup.start, setup.problem.agents)),
+        X_(team_.rows(setup.start)),
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
-    gradients_.estimate(X_, round, G_);
-    for_each_tile(pool_, X_.agents(), X_.dim(), [&](const Tile& tile) {
+    gradients_.estimate(team_.hosted, X_, round, G_);
+    team_.for_each_tile(X_.dim(), [&](const Tile& tile) {
       axpy(-eta_, tile.of(G_.row(tile.agent)), tile.of(X_.row(tile.agent)));
     });
   }
 
   const Rows& iterates() const override { return X_; }
   Traffic& traffic() override { return traffic_; }
-  std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {{"X", &X_}};
-    gradients_.append_state(state);
-    return state;
-  }
+  std::vector<NamedRows> state() override { return state_of({{"X", &X_}}, gradients_); }
 
  private:
-  ThreadPool& pool_;
+  Team team_;
   double eta_;
   GradientEstimator gradients_;
   Rows X_, G_;

@@ -17,6 +17,7 @@
 #include "methods.hpp"
 #include "porter/core/vector_math.hpp"
 #include "svrg_gradients.hpp"
+#include "team.hpp"
 
 namespace porter {
 namespace {
@@ -32,7 +33,7 @@ class Soteriafl final : public Algorithm {
  public:
   explicit Soteriafl(const AlgorithmSetup& setup)
       : compressor_(setup.compressor),
-        pool_(setup.pool),
+        team_(setup),
         seed_(setup.gradients.seed),
         eta_(setup.eta),
         shift_(setup.soteriafl.shift),
@@ -48,7 +49,7 @@ class Soteriafl final : public Algorithm {
 
   void step(std::uint32_t round) override {
     gradients_.estimate(broadcast_, round, G_);  // g_i, clipped and noised, at the common x
-    pool_.parallel_for(G_.agents(), [&](std::size_t client) { send(client, round); });
+    team_.for_each([&](std::size_t client) { send(client, round); });
 
     const auto v_mean = mean_message();
     axpy(-eta_, s_mean_.row(0), x_.row(0));  // x <- x - eta (s + mean v)
@@ -62,10 +63,8 @@ class Soteriafl final : public Algorithm {
   Traffic& traffic() override { return traffic_; }
 
   std::vector<NamedRows> state() override {
-    std::vector<NamedRows> state = {
-        {"x", &x_}, {"broadcast", &broadcast_}, {"S", &S_}, {"s_mean", &s_mean_}};
-    gradients_.append_state(state);
-    return state;
+    return state_of({{"x", &x_}, {"broadcast", &broadcast_}, {"S", &S_}, {"s_mean", &s_mean_}},
+                    gradients_);
   }
 
  private:
@@ -96,7 +95,7 @@ class Soteriafl final : public Algorithm {
   }
 
   const Compressor& compressor_;
-  ThreadPool& pool_;
+  Team team_;
   std::uint64_t seed_;
   double eta_, shift_;
   Gradients gradients_;

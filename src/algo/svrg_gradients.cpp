@@ -9,7 +9,7 @@ namespace porter {
 
 SvrgGradients::SvrgGradients(const AlgorithmSetup& setup)
     : problem_(setup.problem),
-      pool_(setup.pool),
+      team_(setup),
       clip_(setup.gradients.clip),
       seed_(setup.gradients.seed),
       snapshot_(setup.soteriafl.snapshot),
@@ -21,9 +21,9 @@ SvrgGradients::SvrgGradients(const AlgorithmSetup& setup)
 void SvrgGradients::estimate(const Rows& x, std::uint32_t round, Rows& G) {
   if (take_snapshot(round)) {
     w_ = x;
-    pool_.parallel_for(F_.agents(), [&](std::size_t agent) { sum_all_samples(agent); });
+    team_.for_each([&](std::size_t agent) { sum_all_samples(agent); });
   }
-  pool_.parallel_for(F_.agents(), [&](std::size_t agent) {
+  team_.for_each([&](std::size_t agent) {
     const auto at_snapshot = scratch_.row(agent);
     gradients_.prepare_terms(
         agent, round,
@@ -37,7 +37,7 @@ void SvrgGradients::estimate(const Rows& x, std::uint32_t round, Rows& G) {
         G.row(agent));
     axpy(1.0, F_.row(agent), G.row(agent));
   });
-  for_each_tile(pool_, G.agents(), G.dim(), [&](const Tile& tile) {
+  team_.for_each_tile(G.dim(), [&](const Tile& tile) {
     gradients_.release(tile, round, tile.of(G.row(tile.agent)));
   });
 }

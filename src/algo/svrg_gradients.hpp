@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/algo/algorithm.hpp"
+#include "team.hpp"
 
 namespace porter {
 
@@ -25,7 +25,7 @@ class SvrgGradients {
   void sum_all_samples(std::size_t agent);
 
   Problem problem_;
-  ThreadPool& pool_;
+  Team team_;
   Clip clip_;
   std::uint64_t seed_;
   double snapshot_;

@@ -37,9 +37,6 @@ struct Network {
   Mixing mixing;
 };
 
-/// Row i of (W - I)^T for every agent i, ascending: who moves it, and by how much.
-std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network);
-
 /// Who gets the messages of each agent: its neighbours.
 std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph);
 

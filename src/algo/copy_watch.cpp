@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint32_t kComparePeriod = 8;
+constexpr std::uint32_t kMostRequests = 3;
+
+}  // namespace
+
+template <class Real>
+CopyWatch<Real>::CopyWatch(Exchange& exchange, MessageLink& link, Surrogates<Real>& surrogates,
+                           std::uint32_t last_step)
+    : exchange_(exchange), link_(link), surrogates_(surrogates), last_step_(last_step) {}
+
+template <class Real>
+void CopyWatch<Real>::start(std::uint32_t step) {
+  if (const auto mended = surrogates_.mend_gaps(std::exchange(repaired_, {})))
+    exchange_.report(concat("step ", step_, ": ", mended, " sums of messages are mended, too"));
+  step_ = step;
+  wanted_.clear();
+  for (auto& [sender, wrong] : wrong_) {
+    if (wrong.asked != 0 && step - wrong.asked < 2) continue;  // the answer is on its way
+    require(wrong.times < kMostRequests, ErrorKind::protocol, exchange_.name(sender),
+            " was asked for its Q ", kMostRequests, " times and did not send it");
+    wrong = {step, wrong.times + 1};
+    wanted_.push_back(sender);
+  }
+  owed_ = std::exchange(owed_next_, {});
+}
+
+// Whether all copies are up to date in this step, and compared.
+template <class Real>
+bool CopyWatch<Real>::compares_copies() const {
+  return step_ % kComparePeriod == 0 || step_ == last_step_;
+}
+
+template <class Real>
+void CopyWatch<Real>::send(std::size_t agent) {
+  Exchange::Outgoing message{.wanted = wanted_};
+  std::vector<std::vector<double>> wide;
+  std::vector<std::span<const double>> dense;
+  if (owed_.contains(static_cast<std::uint32_t>(agent))) {
+    for (std::size_t c = 0; c < link_.channels(); ++c) {
+      const auto Q = surrogates_.Q(c, agent);
+      dense.emplace_back(wide.emplace_back(Q.begin(), Q.end()));
+    }
+    message.dense = dense;
+  }
+  if (compares_copies() || !dense.empty()) message.digest = surrogates_.digest(agent);
+  link_.send(agent, message);
+}
+
+template <class Real>
+void CopyWatch<Real>::take(const Exchange::Incoming& message) {
+  surrogates_.arrived(message.sender, compares_copies());
+  for (const auto agent : message.wanted)
+    if (std::ranges::binary_search(exchange_.hosted(), agent)) owed_next_.insert(agent);
+  if (!message.dense.empty() && wrong_.contains(message.sender)) return repair(message);
+  if (compares_copies()) compare(message);
+}
+
+template <class Real>
+void CopyWatch<Real>::compare(const Exchange::Incoming& message) {
+  const auto sender = message.sender;
+  surrogates_.check(sender);
+  if (surrogates_.digest(sender) == message.digest || !wrong_.try_emplace(sender).second) return;
+  exchange_.report(concat("step ", step_, ": the copy of ", exchange_.name(sender),
+                          "'s surrogate differs from its own; ",
+                          step_ == last_step_ ? "too late to ask, so the last steps are not what "
+                                                "they should be"
+                                              : "asking for it"));
+}
+
+template <class Real>
+void CopyWatch<Real>::repair(const Exchange::Incoming& message) {
+  const auto sender = message.sender;
+  surrogates_.replace(sender, message.dense);
+  require(surrogates_.digest(sender) == message.digest, ErrorKind::protocol,
+          "a surrogate that does not have the digest it claims");
+  wrong_.erase(sender);
+  repaired_.insert(sender);
+  exchange_.report(
+      concat("step ", step_, ": the copy of ", exchange_.name(sender), "'s surrogate is repaired"));
+}
+
+template class CopyWatch<double>;
+template class CopyWatch<float>;
+
+}  // namespace porter

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "surrogates.hpp"
+
+namespace porter {
+
+/// Proves that both ends hold the same Q, and repairs copies that differ. In every eighth step and
+/// in the last one messages carry a digest of the sender's Q. A copy that disagrees in step t is
+/// reported; the messages of t + 1 ask for it, those of t + 2 bring it. Until then no stored gap is
+/// built from that copy; gaps that are not stored have no other source.
+template <class Real>
+class CopyWatch {
+ public:
+  /// All three outlive it. `last_step` of the run; 0: not known.
+  CopyWatch(Exchange& exchange, MessageLink& link, Surrogates<Real>& surrogates,
+            std::uint32_t last_step);
+
+  /// Before the link and the surrogates start with it.
+  void start(std::uint32_t step);
+  /// A hosted agent's message, with what the others are to know or have asked for.
+  void send(std::size_t agent);
+  void take(const Exchange::Incoming& message);
+  /// When the messages of a step are in.
+  void finish() { surrogates_.distrust(wrong_); }
+
+ private:
+  // A copy of Q that differs from its sender's.
+  struct Wrong {
+    std::uint32_t asked = 0;  // the last step whose message asks for it; 0: none yet
+    std::uint32_t times = 0;
+  };
+
+  bool compares_copies() const;
+  void compare(const Exchange::Incoming& message);
+  void repair(const Exchange::Incoming& message);
+
+  Exchange& exchange_;
+  MessageLink& link_;
+  Surrogates<Real>& surrogates_;
+  std::uint32_t step_ = 0, last_step_;
+  std::map<std::uint32_t, Wrong> wrong_;      // by sender
+  std::vector<std::uint32_t> wanted_;         // of them, those that this step's messages ask for
+  std::set<std::uint32_t> owed_, owed_next_;  // hosted agents that were asked for their Q
+  std::set<std::uint32_t> repaired_;          // senders whose copies this step has replaced
+};
+
+}  // namespace porter

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "message_link.hpp"
+
+namespace porter {
+namespace {
+
+std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) {
+  std::vector<std::vector<MixingWeight>> incoming;
+  const auto columns = network.mixing.weights.transposed();
+  for (std::size_t i = 0; i < columns.nodes(); ++i) {
+    auto& row = incoming.emplace_back();
+    for (auto [j, weight] : columns.row(i)) {
+      if (i == j) weight -= 1;
+      if (weight != 0) row.push_back({j, weight});
+    }
+  }
+  return incoming;
+}
+
+}  // namespace
+
+MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mask,
+                         const std::vector<Channel>& channels)
+    : team_(team),
+      compressor_(setup.compressor),
+      seed_(setup.gradients.seed),
+      dim_(setup.start.size()),
+      incoming_(incoming_weights(setup.neighbours())),
+      mask_(mask),
+      exchange_(setup.exchange) {
+  const auto& graph = setup.neighbours().graph;
+  for (std::size_t i = 0; i < graph.nodes(); ++i) degrees_.push_back(graph.degree(i));
+  if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim_, compressor_.kept(dim_).value());
+  const auto bounds = public_bounds(setup);
+  for (const auto& channel : channels)
+    ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,
+                     std::vector<Message>(graph.nodes())});
+}
+
+void MessageLink::start(std::uint32_t step) {
+  step_ = step;
+  if (sweep_) positions_ = sweep_->positions(step);
+}
+
+// What a sender draws from, and everybody who decodes its message.
+RngStream MessageLink::stream(std::size_t channel, std::size_t sender) const {
+  const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(sender) : 0;
+  return {seed_, ends_[channel].draw, drawer, step_};
+}
+
+const Message& MessageLink::checked(std::size_t agent, std::size_t channel) const {
+  const auto& sent = message(channel, agent);
+  check_sent(sent.decoded, bound(channel), agent, step_);
+  return sent;
+}
+
+void MessageLink::send(std::size_t agent, Exchange::Outgoing outgoing) {
+  if (!exchange_) return;
+  std::vector<std::span<const std::byte>> vectors;
+  for (const auto& end : ends_) vectors.emplace_back(end.messages[agent].payload);
+  outgoing.vectors = vectors;
+  exchange_->post(step_, static_cast<std::uint32_t>(agent), outgoing);
+}
+
+void MessageLink::collect(const Arrived& arrived) {
+  if (exchange_)
+    exchange_->collect(step_, ends_.size(), [&](const Exchange::Incoming& incoming) {
+      decode(incoming);
+      arrived(incoming);
+    });
+  for (const auto& end : ends_)
+    for (const auto agent : team_.hosted)
+      traffic_.add(end.messages[agent].payload.size(), degrees_[agent]);
+}
+
+void MessageLink::decode(const Exchange::Incoming& incoming) {
+  for (std::size_t channel = 0; channel < ends_.size(); ++channel) {
+    auto& decoded = message(channel, incoming.sender).decoded;
+    if (sweep_) {
+      decoded.indices.assign(positions_.begin(), positions_.end());
+      unseal_floats(incoming.vectors[channel], dim_, decoded);
+    } else {
+      compressor_.decode(incoming.vectors[channel], dim_, stream(channel, incoming.sender),
+                         decoded);
+    }
+    check_received(decoded, bound(channel), step_);
+  }
+}
+
+}  // namespace porter

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "message.hpp"
+#include "porter/algo/algorithm.hpp"
+#include "porter/algo/bounds.hpp"
+#include "porter/comm/exchange.hpp"
+#include "sweep_mask.hpp"
+#include "team.hpp"
+
+namespace porter {
+
+/// One of the vectors that travel together in a message.
+struct Channel {
+  Draw draw;                           ///< the public stream of its compressor
+  std::span<const double> start = {};  ///< of an iterate, at every agent; empty: a tracker, zero
+};
+
+/// One message per agent and gossip step, the same bytes to every neighbour:
+///
+/// start(step)
+/// encode(agent, channel, ...), each channel; then send(agent)   any order, on any thread
+/// collect()            the messages of all neighbours are here
+/// message(channel, sender)
+///
+/// The sender, too, works with what the bytes say. Every vector is held against the public bounds
+/// before it leaves and when it comes. With an exchange only hosted agents send; messages of the
+/// others come through it.
+class MessageLink {
+ public:
+  /// Error{usage} where the setup has no network. The team outlives it.
+  MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mask,
+              const std::vector<Channel>& channels);
+
+  /// Gossip step 1, 2, ...: it addresses the random draws.
+  void start(std::uint32_t step);
+  std::uint32_t step() const { return step_; }
+
+  /// C(a - b), the difference rounded to float once.
+  template <class Real>
+  const Message& encode(std::size_t agent, std::size_t channel, std::span<const Real> a,
+                        std::span<const Real> b) {
+    if (sweep_) return encode_swept(agent, channel, [&](std::uint32_t j) { return a[j] - b[j]; });
+    compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent));
+    return checked(agent, channel);
+  }
+  /// Where the agents sweep: value(j) at the step's coordinates j.
+  template <class Value>
+  const Message& encode_swept(std::size_t agent, std::size_t channel, const Value& value) {
+    message_at(positions_, dim_, value, message(channel, agent));
+    return checked(agent, channel);
+  }
+
+  /// With what else the message shall hold; its vectors are filled in here.
+  void send(std::size_t agent, Exchange::Outgoing message = {});
+  using Arrived = std::function<void(const Exchange::Incoming&)>;
+  /// `arrived` is called after the vectors of a message have been decoded.
+  void collect(const Arrived& arrived = [](const Exchange::Incoming&) {});
+
+  std::size_t channels() const { return ends_.size(); }
+  double bound(std::size_t channel) const { return ends_[channel].bound; }
+  /// The sender's latest.
+  Message& message(std::size_t channel, std::size_t sender) {
+    return ends_[channel].messages[sender];
+  }
+  const Message& message(std::size_t channel, std::size_t sender) const {
+    return ends_[channel].messages[sender];
+  }
+  /// Whose messages move the agent, and by how much: row `agent` of (W - I)^T, ascending.
+  const std::vector<MixingWeight>& incoming(std::size_t agent) const { return incoming_[agent]; }
+  Traffic& traffic() { return traffic_; }
+
+ private:
+  struct End {
+    Draw draw;
+    double bound;                   // of a message's norm
+    std::vector<Message> messages;  // per sender
+  };
+
+  RngStream stream(std::size_t channel, std::size_t sender) const;
+  const Message& checked(std::size_t agent, std::size_t channel) const;
+  void decode(const Exchange::Incoming& incoming);
+
+  const Team& team_;
+  const Compressor& compressor_;
+  std::uint64_t seed_;
+  std::size_t dim_;
+  std::vector<std::vector<MixingWeight>> incoming_;
+  Mask mask_;
+  std::optional<SweepMask> sweep_;
+  std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
+  std::uint32_t step_ = 0;
+  std::vector<std::size_t> degrees_;
+  Exchange* exchange_;
+  std::vector<End> ends_;  // per channel
+  Traffic traffic_;
+};
+
+}  // namespace porter

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "surrogates.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "mix_rows.hpp"
+#include "porter/comm/replica_digest.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/vector_math.hpp"
+
+namespace porter {
+namespace {
+
+constexpr std::uint32_t kRebuildPeriod = 64;
+
+// How far an incremental gap may be from its Q, relative to the sum of magnitudes, by rounding.
+template <class Real>
+constexpr double kRounding = sizeof(Real) < sizeof(double) ? 1e-4 : 1e-9;
+
+// Whether additions at single positions are cheaper than sums over whole rows. Measured: a position
+// takes about four cycles, a coordinate of a row a quarter of one if the rows of all agents fit the
+// caches, and stored gaps are two more matrices to read and write.
+bool should_store_gaps(std::size_t agents, std::size_t kept, std::size_t dim) {
+  constexpr std::size_t kFewAgents = 32, kSparse = 32;
+  return agents > kFewAgents || kept * kSparse < dim;
+}
+
+}  // namespace
+
+template <class Real>
+Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, MessageLink& link,
+                             const std::vector<Channel>& channels)
+    : team_(team), link_(link), dim_(setup.start.size()), unproven_(team.agents) {
+  for (const auto agent : team.hosted) incoming_to_hosted_.push_back(link.incoming(agent));
+  if (setup.exchange) sources_ = setup.exchange->sources();
+  const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
+  stores_gaps_ = should_store_gaps(team.agents, kept, dim_);
+  copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
+  auto known = team.hosted;                          // whose Q are here
+  known.insert(known.end(), sources_.begin(), sources_.end());
+  for (const auto& channel : channels) {
+    // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
+    BasicRows<Real> gap(stores_gaps_ ? team.agents : 0, dim_);
+    auto Q = channel.start.empty() ? BasicRows<Real>(team.agents, dim_)
+                                   : repeat_row<Real>(channel.start, team.agents, known);
+    channels_.push_back(
+        {std::move(Q), std::move(gap), std::vector<Backlog>(sources_.empty() ? 0 : team.agents)});
+  }
+}
+
+template <class Real>
+void Surrogates<Real>::start(std::uint32_t step) {
+  rebuild_ = sizeof(Real) < sizeof(double) && step % kRebuildPeriod == 0;
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    for (const auto sender : sources_) {  // the link's place is for the next message
+      auto& backlog = channels_[c].backlogs[sender];
+      if (!std::exchange(backlog.latest, false)) continue;
+      backlog.kept.resize(std::max(backlog.kept.size(), backlog.older + 1));
+      std::swap(backlog.kept[backlog.older++], link_.message(c, sender));
+    }
+}
+
+template <class Real>
+void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
+  add_decoded(1.0, link_.message(channel, agent), channels_[channel].Q.row(agent));
+}
+
+template <class Real>
+void Surrogates<Real>::arrived(std::size_t sender, bool now) {
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    auto& backlog = channels_[c].backlogs[sender];
+    backlog.latest = true;
+    if (copies_lag_ && !now && !rebuild_) continue;
+    catch_up(c, sender, 0, dim_);
+    backlog.clear();
+  }
+}
+
+template <class Real>
+std::span<const Real> Surrogates<Real>::stored_gap(std::size_t channel, const Tile& tile) {
+  auto& state = channels_[channel];
+  const auto gap = tile.of(state.gap.row(tile.agent));
+  if (rebuild_ && !unproven_[tile.agent]) {
+    rebuild(state.Q, tile, gap);
+    return gap;
+  }
+  for (const auto& [sender, weight] : link_.incoming(tile.agent))
+    add_decoded(weight, link_.message(channel, sender), tile.first, gap);
+  return gap;
+}
+
+template <class Real>
+void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const {
+  const std::size_t channel_size = team_.hosted.size() * whole_lines<Real>(size);
+  gaps.resize(channels_.size() * channel_size);
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    mix_rows<Real>(incoming_to_hosted_, channels_[c].Q, first, size,
+                   std::span(gaps).subspan(c * channel_size, channel_size));
+}
+
+template <class Real>
+void Surrogates<Real>::rebuild(const BasicRows<Real>& Q, const Tile& tile,
+                               std::span<Real> gap) const {
+  std::array<double, kTileSize> sums{};
+  const auto sum = std::span(sums).first(tile.size);
+  for (const auto& [sender, weight] : link_.incoming(tile.agent))
+    axpy(weight, tile.of(Q.row(sender)), sum);
+  scaled_copy(1.0, sum, gap);
+}
+
+// Q <- Q + C(S - Q) for some tiles, message by message, so the copy has the bits of its original.
+template <class Real>
+void Surrogates<Real>::catch_up(std::size_t channel, std::size_t sender, std::size_t first,
+                                std::size_t size) {
+  const auto& backlog = channels_[channel].backlogs[sender];
+  if (backlog.older == 0 && !backlog.latest) return;
+  for (const std::size_t end = first + size; first < end; first += kTileSize) {
+    const auto tile =
+        channels_[channel].Q.row(sender).subspan(first, std::min(kTileSize, end - first));
+    prefetch(tile);
+    for (std::size_t i = 0; i < backlog.older; ++i) add_decoded(1.0, backlog.kept[i], first, tile);
+    if (backlog.latest) add_decoded(1.0, link_.message(channel, sender), first, tile);
+  }
+}
+
+template <class Real>
+void Surrogates<Real>::catch_up(std::size_t first, std::size_t size) {
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    for (const auto sender : sources_) catch_up(c, sender, first, size);
+}
+
+template <class Real>
+void Surrogates<Real>::caught_up() {
+  for (auto& channel : channels_)
+    for (const auto sender : sources_) channel.backlogs[sender].clear();
+}
+
+template <class Real>
+void Surrogates<Real>::catch_up_all() {
+  catch_up(0, dim_);
+  caught_up();
+}
+
+template <class Real>
+std::uint64_t Surrogates<Real>::digest(std::size_t agent) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t c = 0; c < channels_.size(); ++c) sum += replica_digest(Q(c, agent), c);
+  return sum;
+}
+
+template <class Real>
+void Surrogates<Real>::check(std::size_t sender) const {
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    check_received(std::sqrt(squared_norm(Q(c, sender))), link_.bound(c), link_.step());
+}
+
+template <class Real>
+void Surrogates<Real>::replace(std::size_t sender,
+                               std::span<const std::span<const std::byte>> dense) {
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    ByteReader in(dense[c]);
+    for (auto& q : channels_[c].Q.row(sender)) q = static_cast<Real>(in.get<double>());
+    channels_[c].backlogs[sender].clear();  // it has them all
+  }
+  check(sender);
+}
+
+template <class Real>
+std::size_t Surrogates<Real>::mend_gaps(const std::set<std::uint32_t>& repaired) {
+  if (repaired.empty() || !stores_gaps_) return 0;
+  catch_up_all();
+  std::size_t mended = 0;
+  for (const auto agent : team_.hosted) {
+    const auto hears = [&](const MixingWeight& w) { return repaired.contains(w.node); };
+    if (std::ranges::none_of(link_.incoming(agent), hears)) continue;
+    for (auto& channel : channels_)
+      for (std::size_t j = 0; j < dim_; ++j) {
+        double sum = 0, magnitude = 0;
+        for (const auto& [sender, weight] : link_.incoming(agent)) {
+          const double term = weight * double{channel.Q.row(sender)[j]};
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        auto& gap = channel.gap.row(agent)[j];
+        if (std::abs(sum - double{gap}) <= kRounding<Real> * magnitude) continue;
+        gap = static_cast<Real>(sum);
+        ++mended;
+      }
+  }
+  return mended;
+}
+
+template <class Real>
+void Surrogates<Real>::append_state(std::vector<NamedRows>& state) {
+  catch_up_all();
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    state.push_back({.name = concat("Q", c), .rows = &channels_[c].Q, .copied = true});
+    if (stores_gaps_) state.push_back({concat("gap", c), &channels_[c].gap});
+  }
+}
+
+template class Surrogates<double>;
+template class Surrogates<float>;
+
+}  // namespace porter

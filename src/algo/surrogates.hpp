@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "message_link.hpp"
+#include "porter/core/lender.hpp"
+
+namespace porter {
+
+/// For each channel the surrogates Q that neighbours also hold, and their disagreement, the gap
+/// (W - I)^T Q. Q moves only by what messages say, at the sender too, so both ends hold the same
+/// bits. Each receiver adds in ascending order of sender, so results do not depend on threads.
+///
+/// Few agents with long messages: the gaps are sums over the rows of Q, made where they are used
+/// and stored nowhere. Else they are kept incrementally: k non-zeros cost k * degree additions, not
+/// d * degree. A stored gap in float drifts from its Q, step by step; there it is built anew from Q
+/// every 64 steps, summed in double and rounded once. Which steps these are depends on their number
+/// alone, so a resumed run does the same.
+///
+/// Copies of the Q of agents in other processes are in no cache, so every way through them counts:
+/// they take a message when the gaps are summed up, tile by tile, and where gaps are stored and
+/// nothing reads the copies they take several messages at once.
+template <class Real>
+class Surrogates {
+ public:
+  /// Team and link outlive it; the link has the same channels.
+  Surrogates(const AlgorithmSetup& setup, const Team& team, MessageLink& link,
+             const std::vector<Channel>& channels);
+
+  void start(std::uint32_t step);
+  std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
+    return channels_[channel].Q.row(agent);
+  }
+  /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
+  void move(std::size_t channel, std::size_t agent);
+  /// The same for the copies of a sender elsewhere, now or when they are needed.
+  void arrived(std::size_t sender, bool now);
+  /// No gap of an agent that hears one of these is built from its copies of Q.
+  template <class Senders>
+  void distrust(const Senders& wrong) {
+    for (const auto agent : team_.hosted)
+      unproven_[agent] = std::ranges::any_of(
+          link_.incoming(agent), [&](const MixingWeight& w) { return wrong.contains(w.node); });
+  }
+
+  /// work(const Tile&, gap): each tile of every hosted agent once; gap(channel), each channel once,
+  /// is the tile of (W - I)^T Q.
+  template <class Work>
+  void mix(const Work& work);
+
+  /// A digest of the Q of all channels.
+  std::uint64_t digest(std::size_t agent) const;
+  /// Error{protocol} if one of a sender's Q is beyond its bound: many messages may be too much
+  /// together.
+  void check(std::size_t sender) const;
+  /// The copy of a sender's Q becomes this: the bytes of doubles, a vector per channel.
+  void replace(std::size_t sender, std::span<const std::span<const std::byte>> dense);
+  /// A gap is a sum of messages, so it may be right where a copy of Q was wrong; then it stays, and
+  /// the run keeps its bits. Where it is not what the repaired Q say, it becomes that. Between two
+  /// steps, when all messages are in. How many entries were changed.
+  std::size_t mend_gaps(const std::set<std::uint32_t>& repaired);
+
+  void append_state(std::vector<NamedRows>& state);
+
+ private:
+  // Messages of an agent elsewhere that the copy of its Q has not taken yet, in this order.
+  struct Backlog {
+    std::size_t older = 0;  // so many of those kept; places stay
+    bool latest = false;    // and the one that the link has
+    std::vector<Message> kept = {};
+
+    void clear() {
+      older = 0;
+      latest = false;
+    }
+  };
+  struct State {
+    BasicRows<Real> Q, gap;         // no gap where they are not stored
+    std::vector<Backlog> backlogs;  // per sender
+  };
+  /// A stretch of coordinates of the hosted agents, with its gaps: channel by channel, agent by
+  /// agent.
+  using Gaps = std::vector<Real>;
+
+  void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const;
+  std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
+  void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
+  void catch_up(std::size_t first, std::size_t size);
+  void catch_up(std::size_t channel, std::size_t sender, std::size_t first, std::size_t size);
+  void caught_up();
+  void catch_up_all();
+
+  const Team& team_;
+  MessageLink& link_;
+  std::size_t dim_;
+  std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
+  std::vector<std::uint32_t> sources_;  // agents of other processes
+  bool stores_gaps_, copies_lag_;       // they need not be up to date when the messages are in
+  bool rebuild_ = false;                // the gaps of this step come from Q
+  std::vector<bool> unproven_;          // per agent
+  std::vector<State> channels_;
+  Lender<Gaps> gaps_;  // where they are not stored
+};
+
+template <class Real>
+template <class Work>
+void Surrogates<Real>::mix(const Work& work) {
+  const std::size_t agents = team_.hosted.size();
+  if (stores_gaps_) {
+    team_.for_each_tile(dim_, [&](const Tile& tile) {
+      for (auto& channel : channels_) prefetch(tile.of(channel.gap.row(tile.agent)));
+      work(tile, [&](std::size_t channel) { return stored_gap(channel, tile); });
+    });
+    return;
+  }
+  // Messages go by whole tiles.
+  const std::size_t stretch = sources_.empty() ? kTileSize / 2 : kTileSize;
+  team_.pool.parallel_for((dim_ + stretch - 1) / stretch, [&](std::size_t piece) {
+    const std::size_t first = piece * stretch, size = std::min(stretch, dim_ - first);
+    const auto gaps = gaps_.take();
+    catch_up(first, size);
+    sum_gaps(first, size, *gaps);
+    for (std::size_t i = 0; i < agents; ++i)
+      work(Tile{team_.hosted[i], first, size}, [&](std::size_t channel) {
+        const std::size_t row = channel * agents + i;
+        return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size), size);
+      });
+  });
+  caught_up();
+}
+
+}  // namespace porter
