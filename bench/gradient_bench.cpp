@@ -5,10 +5,10 @@
 
 #include <vector>
 
+#include "core/matmul.hpp"
+#include "core/vector_math.hpp"
 #include "porter/algo/gradients.hpp"
-#include "porter/core/matmul.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/train/evaluator.hpp"
 
 namespace {

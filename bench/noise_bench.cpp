@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "porter/core/normal_noise.hpp"
+#include "core/normal_noise.hpp"
+#include "core/simd.hpp"
+#include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/simd.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/privacy/secure_noise.hpp"
 
 namespace {

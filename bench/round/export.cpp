@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "algo/message.hpp"
+#include "core/normal_noise.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/normal_noise.hpp"
 
 namespace porter::bench {
 namespace {

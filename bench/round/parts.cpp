@@ -5,10 +5,10 @@
 #include <array>
 
 #include "algo/porter_update.hpp"
+#include "core/matmul.hpp"
+#include "core/normal_noise.hpp"
+#include "core/vectors.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/matmul.hpp"
-#include "porter/core/normal_noise.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter::bench {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "config/difference.hpp"
+#include "core/text.hpp"
+#include "graph/picture.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/graph/picture.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 #include "train/summary.hpp"
 
 namespace porter {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "comm/address.hpp"
 #include "config/config_keys.hpp"
 #include "config/config_table.hpp"
 #include "config/difference.hpp"
 #include "config/toml_section.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
-#include "porter/comm/address.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
+#include "io/json.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/json.hpp"
 
 namespace porter {
 namespace {

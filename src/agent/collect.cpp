@@ -4,10 +4,10 @@
 
 #include "agent_folder.hpp"
 #include "config/difference.hpp"
+#include "graph/picture.hpp"
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/graph/picture.hpp"
-#include "porter/io/file.hpp"
 #include "train/summary.hpp"
 
 namespace porter {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/file.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

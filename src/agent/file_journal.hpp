@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "io/append_file.hpp"
 #include "porter/algo/gradients.hpp"
-#include "porter/io/append_file.hpp"
 
 namespace porter {
 

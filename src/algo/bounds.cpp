@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {

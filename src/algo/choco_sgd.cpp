@@ -3,9 +3,9 @@
 // with Compressed Communication, 2019), row form:
 //
 //   X <- X - eta G;   Q <- Q + C(X - Q);   X <- X + gamma (W - I)^T Q
+#include "core/vector_math.hpp"
 #include "gossip.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -18,9 +18,9 @@
 // clang-format on
 #include <array>
 
+#include "core/normal_noise.hpp"
+#include "core/vector_math.hpp"
 #include "methods.hpp"
-#include "porter/core/normal_noise.hpp"
-#include "porter/core/vector_math.hpp"
 #include "team.hpp"
 
 namespace porter {

@@ -15,9 +15,9 @@
 // clang-format on
 #include <algorithm>
 
+#include "core/vector_math.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -7,9 +7,9 @@
 // The messages are floats. Sending the difference to what the neighbours already hold (identity
 // compressor with error feedback) makes the surrogates follow X far more closely than one rounding
 // to float would.
+#include "core/vector_math.hpp"
 #include "gossip.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "porter/core/normal_noise.hpp"
+#include "core/normal_noise.hpp"
+#include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

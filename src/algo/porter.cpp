@@ -34,10 +34,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/vector_math.hpp"
 #include "gossip.hpp"
 #include "methods.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter_update.hpp"
 
 namespace porter {

@@ -21,9 +21,9 @@
 // clang-format on
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

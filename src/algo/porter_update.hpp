@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace detail {

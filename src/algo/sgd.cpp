@@ -5,8 +5,8 @@
 //   X <- X - eta G
 //
 // One row is DP-SGD on pooled data; a row per agent is what each gets alone.
+#include "core/vector_math.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 #include "team.hpp"
 
 namespace porter {

@@ -13,9 +13,9 @@
 // | v_i     | messages_       | C(g_i - s_i)
 // | gamma_t | shift_          | step of the shifts
 // clang-format on
+#include "core/vector_math.hpp"
 #include "message.hpp"
 #include "methods.hpp"
-#include "porter/core/vector_math.hpp"
 #include "svrg_gradients.hpp"
 #include "team.hpp"
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "comm/replica_digest.hpp"
+#include "core/vector_math.hpp"
 #include "mix_rows.hpp"
-#include "porter/comm/replica_digest.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
 
 #include <fmt/format.h>
 

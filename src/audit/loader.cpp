@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/text.hpp"
+#include "core/vector_math.hpp"
 #include "message_sizes.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/data/load.hpp"
 #include "porter/io/npy.hpp"
 #include "target.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "statistics.hpp"
+#include "audit/statistics.hpp"
 
 namespace porter {
 namespace {

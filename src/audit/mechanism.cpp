@@ -8,8 +8,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "porter/core/normal_noise.hpp"
-#include "statistics.hpp"
+#include "audit/statistics.hpp"
+#include "core/normal_noise.hpp"
 #include "target.hpp"
 
 namespace porter {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
 #include "worst_case.hpp"
 
 namespace porter {

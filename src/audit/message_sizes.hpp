@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
 
 namespace porter {
 

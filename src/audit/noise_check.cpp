@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "audit/statistics.hpp"
+#include "core/vector_math.hpp"
 #include "models.hpp"
-#include "porter/core/vector_math.hpp"
-#include "statistics.hpp"
 #include "target.hpp"
 
 namespace porter {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/vector_math.hpp"
 #include "message_sizes.hpp"
 #include "models.hpp"
-#include "porter/core/vector_math.hpp"
 #include "target.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "statistics.hpp"
+#include "audit/statistics.hpp"
 
 #include <cmath>
 #include <limits>

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {

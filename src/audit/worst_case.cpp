@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {

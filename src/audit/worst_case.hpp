@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
 
 namespace porter {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/address.hpp"
+#include "comm/address.hpp"
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 

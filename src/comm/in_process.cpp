@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/in_process.hpp"
+#include "comm/in_process.hpp"
 
 #include <algorithm>
 #include <condition_variable>

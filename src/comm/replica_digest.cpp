@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/replica_digest.hpp"
+#include "comm/replica_digest.hpp"
 
 #include <bit>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

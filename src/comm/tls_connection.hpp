@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "porter/comm/address.hpp"
+#include "comm/address.hpp"
 #include "porter/comm/keys.hpp"
 #include "tls_wire.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls_wire.hpp"
 
+#include "core/text.hpp"
 #include "fact_differences.hpp"
 #include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

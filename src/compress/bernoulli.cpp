@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "compressors.hpp"
+#include "core/vectors.hpp"
 #include "floats.hpp"
 #include "porter/core/sampling.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/vectors.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

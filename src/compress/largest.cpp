@@ -9,8 +9,8 @@
 #include <numeric>
 #include <span>
 
+#include "core/vectors.hpp"
 #include "porter/core/sampling.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "bits.hpp"
+#include "core/vectors.hpp"
 #include "floats.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

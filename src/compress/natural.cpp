@@ -5,7 +5,7 @@
 
 #include "bits.hpp"
 #include "compressors.hpp"
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

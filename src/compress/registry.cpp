@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "compressors.hpp"
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "bits.hpp"
 #include "compressors.hpp"
+#include "core/vectors.hpp"
 #include "floats.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

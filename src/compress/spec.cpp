@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

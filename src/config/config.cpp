@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "config_keys.hpp"
-#include "config_table.hpp"
+#include "config/config_keys.hpp"
+#include "config/config_table.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
 #include "porter/compress/compressor.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_keys.hpp"
+#include "config/config_keys.hpp"
 
 #include <cmath>
 #include <limits>
@@ -7,11 +7,11 @@
 #include <set>
 #include <span>
 
+#include "core/text.hpp"
+#include "data/catalog.hpp"
+#include "io/file.hpp"
 #include "porter/compress/compressor.hpp"
-#include "porter/core/text.hpp"
-#include "porter/data/catalog.hpp"
 #include "porter/graph/mixing.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

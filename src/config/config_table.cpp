@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config_table.hpp"
+#include "config/config_table.hpp"
 
-#include "config_keys.hpp"
+#include "config/config_keys.hpp"
+#include "config/toml_section.hpp"
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "toml_section.hpp"
 
 namespace porter {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "difference.hpp"
+#include "config/difference.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <sstream>
 
-#include "config_keys.hpp"
+#include "config/config_keys.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

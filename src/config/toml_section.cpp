@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "toml_section.hpp"
+#include "config/toml_section.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <sstream>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "porter/core/vector_math.hpp"
-#include "porter/core/vectors.hpp"
+#include "core/vector_math.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

@@ -2,11 +2,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "porter/core/find_others.hpp"
-#include "porter/core/simd.hpp"
+#include "core/find_others.hpp"
+#include "core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/find_others.cpp"
+#define HWY_TARGET_INCLUDE "find_others.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

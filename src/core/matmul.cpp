@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/matmul.hpp"
+#include "core/matmul.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <cstring>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

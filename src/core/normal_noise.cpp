@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/normal_noise.hpp"
+#include "core/normal_noise.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 
+#include "core/simd.hpp"
 #include "normal_pair.hpp"
-#include "porter/core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/normal_noise.cpp"
+#define HWY_TARGET_INCLUDE "normal_noise.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

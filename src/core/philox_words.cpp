@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/simd.hpp"
 #include "philox.hpp"
-#include "porter/core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/philox_words.cpp"
+#define HWY_TARGET_INCLUDE "philox_words.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

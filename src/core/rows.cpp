@@ -11,7 +11,7 @@
 #include <new>
 #include <numeric>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

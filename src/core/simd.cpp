@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/simd.hpp"
+#include "core/simd.hpp"
 
 #include <hwy/highway.h>
 
@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "core/vectors.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 

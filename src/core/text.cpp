@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/text.hpp"
+#include "core/text.hpp"
 
 #include <array>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 #include <cassert>
 #include <cmath>
 
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 namespace {

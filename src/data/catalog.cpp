@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/data/catalog.hpp"
+#include "data/catalog.hpp"
 
 #include <cstdlib>
 

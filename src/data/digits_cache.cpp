@@ -3,9 +3,9 @@
 #include <array>
 #include <utility>
 
+#include "io/file.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "sources.hpp"
 
 namespace porter {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/data/fetch.hpp"
+#include "data/fetch.hpp"
 
 #include <optional>
 
 #include "curl.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "text.hpp"
 
 namespace porter {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "prepare.hpp"
 #include "sources.hpp"
 #include "table_cache.hpp"

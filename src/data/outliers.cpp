@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/text.hpp"
 #include "prepare.hpp"
 
 namespace porter {

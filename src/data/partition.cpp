@@ -5,10 +5,10 @@
 #include <limits>
 #include <numeric>
 
+#include "core/text.hpp"
 #include "dirichlet.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <functional>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 #include "prepare.hpp"
 
 namespace porter {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "data/catalog.hpp"
 #include "porter/core/thread_pool.hpp"
-#include "porter/data/catalog.hpp"
 #include "porter/data/load.hpp"
 #include "table.hpp"
 

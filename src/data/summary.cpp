@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/data/summary.hpp"
+#include "data/summary.hpp"
 
 #include <algorithm>
 

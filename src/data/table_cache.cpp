@@ -11,9 +11,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "io/file.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

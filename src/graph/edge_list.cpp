@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "topologies.hpp"
 
 namespace porter {

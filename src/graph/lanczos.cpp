@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 
 // Lanczos (1950) builds an orthonormal basis of v, A v, A^2 v, ..., in which A is tridiagonal; the
 // ends of the small spectrum run to the ends of the large one. The residual of the Ritz pair

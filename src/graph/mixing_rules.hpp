@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/core/text.hpp"
+#include "core/text.hpp"
 #include "porter/graph/mixing.hpp"
 
 namespace porter {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 

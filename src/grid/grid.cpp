@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/grid/grid.hpp"
+#include "grid/grid.hpp"
 
 #include <array>
 #include <string_view>

@@ -7,10 +7,10 @@
 
 #include "config/config_keys.hpp"
 #include "config/difference.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 #include "porter/version.hpp"
 
 namespace porter {

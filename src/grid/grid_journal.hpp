@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "porter/grid/grid.hpp"
-#include "porter/io/append_file.hpp"
+#include "grid/grid.hpp"
+#include "io/append_file.hpp"
 
 namespace porter {
 

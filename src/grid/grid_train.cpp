@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "config/difference.hpp"
+#include "core/text.hpp"
 #include "grid_runner.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/train/train.hpp"
 
 namespace porter {

@@ -6,9 +6,9 @@
 
 #include "config/config_table.hpp"
 #include "config/toml_section.hpp"
+#include "grid/sweep.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/grid/sweep.hpp"
-#include "porter/io/file.hpp"
 #include "sweep_values.hpp"
 
 namespace porter {

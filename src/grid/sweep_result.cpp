@@ -3,10 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
+#include "grid/sweep.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/grid/sweep.hpp"
-#include "porter/io/json.hpp"
 #include "porter/version.hpp"
 
 namespace porter {

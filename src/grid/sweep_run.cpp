@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "config/difference.hpp"
+#include "grid/sweep.hpp"
 #include "grid_runner.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/grid/sweep.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

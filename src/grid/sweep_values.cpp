@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter {
 namespace {

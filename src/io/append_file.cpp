@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/io/append_file.hpp"
+#include "io/append_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -12,8 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "io/descriptor.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/descriptor.hpp"
 
 namespace porter {
 namespace {

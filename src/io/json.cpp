@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/io/json.hpp"
+#include "io/json.hpp"
 
 namespace porter {
 

@@ -9,9 +9,9 @@
 #include <limits>
 #include <numeric>
 
+#include "io/file.hpp"
 #include "npy_header.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

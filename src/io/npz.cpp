@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "io/file.hpp"
 #include "npy_header.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
 
 namespace porter {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 
 namespace porter {
 namespace {

@@ -5,10 +5,10 @@
 #include <cassert>
 #include <cmath>
 
+#include "core/find_others.hpp"
+#include "core/matmul.hpp"
+#include "core/vector_math.hpp"
 #include "inputs.hpp"
-#include "porter/core/find_others.hpp"
-#include "porter/core/matmul.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

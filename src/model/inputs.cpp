@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "porter/core/find_others.hpp"
-#include "porter/core/vector_math.hpp"
-#include "porter/core/vectors.hpp"
+#include "core/find_others.hpp"
+#include "core/vector_math.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 template <class Real>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "porter/core/matmul.hpp"
+#include "core/matmul.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "terms.hpp"
 
 namespace porter {

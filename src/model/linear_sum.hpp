@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "clip_terms.hpp"
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "terms.hpp"
 
 namespace porter {

@@ -6,9 +6,9 @@
 
 #include "batch_pass.hpp"
 #include "clip_terms.hpp"
+#include "core/vector_math.hpp"
 #include "float_pass.hpp"
 #include "porter/core/lender.hpp"
-#include "porter/core/vector_math.hpp"
 #include "registry.hpp"
 #include "sample_pass.hpp"
 #include "terms.hpp"

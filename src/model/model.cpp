@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "registry.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/vectors.hpp"
+#include "core/vectors.hpp"
 #include "terms.hpp"
 
 namespace porter {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "porter/core/matmul.hpp"
-#include "porter/core/vector_math.hpp"
+#include "core/matmul.hpp"
+#include "core/vector_math.hpp"
 #include "terms.hpp"
 
 namespace porter {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "porter/core/matmul.hpp"
-#include "porter/core/vector_math.hpp"
-#include "porter/core/vectors.hpp"
+#include "core/matmul.hpp"
+#include "core/vector_math.hpp"
+#include "core/vectors.hpp"
 
 namespace porter {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {

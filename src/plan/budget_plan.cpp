@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/plan/budget_plan.hpp"
+#include "plan/budget_plan.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include "plan_cells.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/thread_pool.hpp"
-#include "porter/privacy/paper.hpp"
-#include "porter/privacy/quick_noise.hpp"
+#include "privacy/paper.hpp"
+#include "privacy/quick_noise.hpp"
 
 namespace porter {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 namespace porter {
 

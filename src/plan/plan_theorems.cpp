@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "porter/plan/plan.hpp"
-#include "porter/privacy/paper.hpp"
+#include "plan/plan.hpp"
+#include "privacy/paper.hpp"
 
 namespace porter {
 TheoremOrders theorem_orders(const PlanRequest& request) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.hpp"
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "io/append_file.hpp"
+#include "io/file.hpp"
 #include "ledger_format.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/append_file.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noise_trials.hpp"
 
-#include "porter/core/simd.hpp"
+#include "core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "privacy/noise_trials.cpp"
+#define HWY_TARGET_INCLUDE "noise_trials.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

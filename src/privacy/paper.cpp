@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/paper.hpp"
+#include "privacy/paper.hpp"
 
 #include <cmath>
 

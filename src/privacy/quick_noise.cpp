@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/quick_noise.hpp"
+#include "privacy/quick_noise.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/vectors.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vectors.hpp"
 
 namespace porter {
 namespace {

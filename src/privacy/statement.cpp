@@ -5,10 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 
 namespace porter {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/bar_chart.hpp"
+#include "report/bar_chart.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "report/text.hpp"
 #include "scale.hpp"
 #include "svg_document.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
-#include "porter/report/table.hpp"
-#include "text.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "porter/io/json.hpp"
-#include "porter/report/plot.hpp"
+#include "io/json.hpp"
+#include "report/plot.hpp"
+#include "report/text.hpp"
 #include "series_style.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/heat_map.hpp"
+#include "report/heat_map.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "text.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/page.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <array>
 
 #include "page_plots.hpp"
-#include "page_shell.hpp"
-#include "porter/report/plot.hpp"
-#include "porter/report/table.hpp"
 #include "porter/version.hpp"
-#include "text.hpp"
+#include "report/page_shell.hpp"
+#include "report/plot.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

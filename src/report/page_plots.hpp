@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "porter/report/plot.hpp"
-#include "porter/report/trace.hpp"
+#include "report/plot.hpp"
+#include "report/trace.hpp"
 
 namespace porter {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page_shell.hpp"
+#include "report/page_shell.hpp"
 
 #include <fmt/format.h>
 
 #include "page_style.hpp"
-#include "text.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/plot.hpp"
+#include "report/plot.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <iterator>
 #include <optional>
 
+#include "report/text.hpp"
 #include "scale.hpp"
 #include "series_style.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

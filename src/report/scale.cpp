@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

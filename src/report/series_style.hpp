@@ -4,7 +4,7 @@
 #include <string>
 
 #include "porter/core/error.hpp"
-#include "porter/report/plot.hpp"
+#include "report/plot.hpp"
 
 namespace porter {
 

@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "report/text.hpp"
 #include "series_style.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

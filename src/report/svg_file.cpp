@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "porter/report/plot.hpp"
+#include "report/plot.hpp"
+#include "report/text.hpp"
 #include "series_style.hpp"
 #include "svg_document.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

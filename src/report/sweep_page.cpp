@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "page_shell.hpp"
-#include "porter/report/sweep_report.hpp"
 #include "porter/version.hpp"
+#include "report/page_shell.hpp"
+#include "report/sweep_report.hpp"
+#include "report/text.hpp"
 #include "sweep_plots.hpp"
-#include "text.hpp"
 
 namespace porter {
 namespace {

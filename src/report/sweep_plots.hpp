@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "porter/grid/sweep.hpp"
-#include "porter/report/heat_map.hpp"
-#include "porter/report/plot.hpp"
+#include "grid/sweep.hpp"
+#include "report/heat_map.hpp"
+#include "report/plot.hpp"
 
 namespace porter {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "porter/core/text.hpp"
-#include "porter/report/sweep_report.hpp"
-#include "text.hpp"
+#include "core/text.hpp"
+#include "report/sweep_report.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

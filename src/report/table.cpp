@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/table.hpp"
+#include "report/table.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "porter/io/json.hpp"
-#include "text.hpp"
+#include "io/json.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/core/error.hpp"
 #include "porter/privacy/clip.hpp"
-#include "porter/reproduce/closed_forms.hpp"
 #include "porter/version.hpp"
+#include "reproduce/closed_forms.hpp"
 
 namespace porter {
 

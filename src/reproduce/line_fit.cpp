@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/reproduce/line_fit.hpp"
+#include "reproduce/line_fit.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "porter/core/error.hpp"
-#include "porter/privacy/paper.hpp"
-#include "porter/reproduce/closed_forms.hpp"
 #include "porter/version.hpp"
+#include "privacy/paper.hpp"
+#include "reproduce/closed_forms.hpp"
 
 namespace porter {
 namespace {

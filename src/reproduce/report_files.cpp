@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "config/difference.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
-#include "porter/reproduce/report.hpp"
 #include "porter/version.hpp"
 #include "report/page_shell.hpp"
 #include "report/text.hpp"
+#include "reproduce/report.hpp"
 
 namespace porter {
 namespace {

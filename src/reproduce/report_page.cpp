@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "porter/reproduce/report.hpp"
 #include "report/page_shell.hpp"
 #include "report/text.hpp"
+#include "reproduce/report.hpp"
 
 namespace porter {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "porter/core/error.hpp"
-#include "porter/reproduce/line_fit.hpp"
+#include "reproduce/line_fit.hpp"
 #include "study_figure.hpp"
 #include "study_parts.hpp"
 

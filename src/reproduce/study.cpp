@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/reproduce/study.hpp"
+#include "reproduce/study.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,8 +7,8 @@
 
 #include "config/config_table.hpp"
 #include "config/toml_section.hpp"
+#include "data/catalog.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/catalog.hpp"
 #include "study_figure.hpp"
 
 namespace porter {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "config/config_table.hpp"
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/privacy/paper.hpp"
+#include "privacy/paper.hpp"
 
 namespace porter {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "porter/grid/grid.hpp"
+#include "grid/grid.hpp"
 #include "porter/train/metrics.hpp"
 
 namespace porter {

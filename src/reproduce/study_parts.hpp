@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "porter/report/table.hpp"
-#include "porter/reproduce/report.hpp"
+#include "report/table.hpp"
+#include "reproduce/report.hpp"
 #include "spread.hpp"
 
 namespace porter {

@@ -10,8 +10,8 @@
 #include "memory.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/evaluator.hpp"
-#include "porter/train/schedule.hpp"
 #include "start.hpp"
+#include "train/schedule.hpp"
 
 namespace porter {
 namespace {

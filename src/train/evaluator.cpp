@@ -5,8 +5,8 @@
 #include <ranges>
 
 #include "agent_sample.hpp"
-#include "porter/core/vector_math.hpp"
-#include "porter/data/summary.hpp"
+#include "core/vector_math.hpp"
+#include "data/summary.hpp"
 
 namespace porter {
 namespace {

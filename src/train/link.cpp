@@ -5,9 +5,9 @@
 
 #include "config/config_keys.hpp"
 #include "config/difference.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "porter/core/text.hpp"
+#include "core/text.hpp"
 
 namespace porter {
 

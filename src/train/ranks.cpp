@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

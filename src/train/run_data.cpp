@@ -3,8 +3,8 @@
 
 #include <new>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/data/partition.hpp"
 
 namespace porter {

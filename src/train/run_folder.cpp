@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "config/difference.hpp"
+#include "graph/picture.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/graph/picture.hpp"
-#include "porter/io/file.hpp"
-#include "summary.hpp"
+#include "train/summary.hpp"
 
 namespace porter {
 namespace {

@@ -7,11 +7,11 @@
 #include <map>
 #include <mutex>
 
+#include "core/text.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/privacy/clip.hpp"
-#include "porter/privacy/paper.hpp"
+#include "privacy/paper.hpp"
 #include "svrg_privacy.hpp"
 
 namespace porter {

@@ -6,9 +6,9 @@
 #include <random>
 #include <utility>
 
+#include "core/text.hpp"
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/io/npy.hpp"
 
 namespace porter {

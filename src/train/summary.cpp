@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "summary.hpp"
+#include "train/summary.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 #include "porter/train/run_folder.hpp"
 #include "porter/version.hpp"
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "memory.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "small_round.hpp"
 
 namespace porter {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "porter/train/link.hpp"
 #include "temp_dir.hpp"
 

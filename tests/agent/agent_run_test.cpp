@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "sanitized.hpp"
 #include "temp_dir.hpp"

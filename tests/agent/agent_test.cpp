@@ -11,8 +11,8 @@
 
 #include "agent/agent_folder.hpp"
 #include "agent/file_journal.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "algo/message.hpp"
+#include "comm/in_process.hpp"
 #include "compress_cases.hpp"
 #include "porter/comm/exchange.hpp"
-#include "porter/comm/in_process.hpp"
 #include "toy_network.hpp"
 
 namespace porter {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "toy_network.hpp"
 #include "tracker_drift.hpp"
 

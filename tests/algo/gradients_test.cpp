@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "toy_data.hpp"
 
 namespace porter {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "algo/sweep_mask.hpp"
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "toy_network.hpp"
 
 namespace porter {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
 #include "toy_network.hpp"
 #include "tracker_drift.hpp"
 

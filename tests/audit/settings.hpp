@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
 
 namespace porter {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command_test.hpp"
-#include "porter/core/simd.hpp"
-#include "porter/io/file.hpp"
+#include "core/simd.hpp"
+#include "io/file.hpp"
 #include "porter/io/npy.hpp"
 #include "sanitized.hpp"
 

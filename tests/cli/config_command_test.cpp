@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "command_test.hpp"
+#include "io/file.hpp"
 #include "paths.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/config/config.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

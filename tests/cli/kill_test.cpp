@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "command.hpp"
+#include "io/file.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/io/file.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "temp_dir.hpp"
 

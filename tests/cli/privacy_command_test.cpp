@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "command_test.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 namespace {

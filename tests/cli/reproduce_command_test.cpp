@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 #include "real_data.hpp"
 #include "sanitized.hpp"
 #include "temp_dir.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command_test.hpp"
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/address.hpp"
+#include "comm/address.hpp"
 
 #include <gtest/gtest.h>
 

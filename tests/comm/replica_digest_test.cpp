@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/replica_digest.hpp"
+#include "comm/replica_digest.hpp"
 
 #include <gtest/gtest.h>
 

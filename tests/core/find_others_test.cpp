@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/find_others.hpp"
+#include "core/find_others.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/matmul.hpp"
+#include "core/matmul.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/vector_math.hpp"
 #include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 
 namespace porter {
 namespace {

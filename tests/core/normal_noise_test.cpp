@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/normal_noise.hpp"
+#include "core/normal_noise.hpp"
 
 #include <gtest/gtest.h>
 

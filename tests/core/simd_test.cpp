@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/simd.hpp"
+#include "core/simd.hpp"
 
 #include <gtest/gtest.h>
 

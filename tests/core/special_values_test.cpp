@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "porter/core/find_others.hpp"
-#include "porter/core/matmul.hpp"
-#include "porter/core/vector_math.hpp"
+#include "core/find_others.hpp"
+#include "core/matmul.hpp"
+#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {

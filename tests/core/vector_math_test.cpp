@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 
 #include <gtest/gtest.h>
 

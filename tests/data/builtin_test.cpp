@@ -6,8 +6,8 @@
 #include <set>
 
 #include "data/sources.hpp"
-#include "porter/data/summary.hpp"
-#include "porter/io/file.hpp"
+#include "data/summary.hpp"
+#include "io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/data/fetch.hpp"
+#include "data/fetch.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "data/sources.hpp"
+#include "data/summary.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/summary.hpp"
-#include "porter/io/file.hpp"
 #include "porter/io/npy.hpp"
 #include "temp_dir.hpp"
 

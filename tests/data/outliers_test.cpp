@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
-#include "porter/io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "data/dirichlet.hpp"
+#include "data/summary.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/summary.hpp"
 
 namespace porter {
 namespace {

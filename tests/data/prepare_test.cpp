@@ -6,9 +6,9 @@
 #include <Eigen/Dense>
 #include <cmath>
 
+#include "data/summary.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/data/summary.hpp"
 
 namespace porter {
 namespace {

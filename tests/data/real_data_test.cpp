@@ -4,12 +4,12 @@
 
 #include <cmath>
 
+#include "data/fetch.hpp"
 #include "data/prepare.hpp"
 #include "data/sources.hpp"
-#include "porter/data/fetch.hpp"
+#include "data/summary.hpp"
+#include "io/file.hpp"
 #include "porter/data/partition.hpp"
-#include "porter/data/summary.hpp"
-#include "porter/io/file.hpp"
 #include "real_data.hpp"
 
 namespace porter {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "data/sources.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -6,10 +6,10 @@
 #include <fstream>
 
 #include "fuzz.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/report/trace.hpp"
 #include "porter/train/run_folder.hpp"
+#include "report/trace.hpp"
 #include "temp_dir.hpp"
 
 std::vector<std::string> fuzz_seeds() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz.hpp"
 #include "porter/core/error.hpp"
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   return {"round,loss,test_accuracy\n0,0.7,\n1,inf,nan\n20,-1.5e-300,0.5\n",

@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "grid/grid_journal.hpp"
 #include "porter/core/error.hpp"
-#include "porter/reproduce/study.hpp"
+#include "reproduce/study.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   porter::GridRun run{.seed = 3, .status = porter::RunEnd::finished};

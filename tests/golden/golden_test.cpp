@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "every_simd_target.hpp"
+#include "io/file.hpp"
 #include "paths.hpp"
-#include "porter/io/file.hpp"
 #include "porter/train/train.hpp"
 #include "temp_dir.hpp"
 

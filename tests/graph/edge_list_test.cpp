@@ -2,7 +2,7 @@
 #include "graph/edge_list.hpp"
 
 #include "expect_error.hpp"
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

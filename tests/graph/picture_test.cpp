@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/graph/picture.hpp"
+#include "graph/picture.hpp"
 
 #include <gtest/gtest.h>
 

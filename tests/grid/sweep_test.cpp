@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/grid/sweep.hpp"
+#include "grid/sweep.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "io/append_file.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/append_file.hpp"
-#include "porter/io/file.hpp"
 #include "porter/train/train.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"

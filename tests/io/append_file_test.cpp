@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/io/append_file.hpp"
+#include "io/append_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

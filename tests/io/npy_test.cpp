@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

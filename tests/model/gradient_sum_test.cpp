@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
+#include "core/vector_math.hpp"
 #include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 #include "porter/model/model.hpp"
 #include "toy_data.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 #include "toy_data.hpp"
 
 namespace porter {

@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "plan/plan.hpp"
 #include "porter/core/error.hpp"
-#include "porter/plan/plan.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "porter/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 namespace porter {
 namespace {

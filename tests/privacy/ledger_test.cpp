@@ -12,9 +12,9 @@
 #include <functional>
 #include <limits>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/io/file.hpp"
 #include "privacy/ledger_format.hpp"
 #include "temp_dir.hpp"
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/vector_math.hpp"
 #include "secret_entropy.hpp"
 #include "special_values.hpp"
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
+#include "io/file.hpp"
 #include "paths.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/bar_chart.hpp"
+#include "report/bar_chart.hpp"
 
 #include <gtest/gtest.h>
 

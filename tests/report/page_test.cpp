@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/page.hpp"
+#include "report/page.hpp"
 
 #include <gtest/gtest.h>
 

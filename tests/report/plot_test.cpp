@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/plot.hpp"
+#include "report/plot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "porter/io/file.hpp"
-#include "porter/report/trace.hpp"
+#include "io/file.hpp"
+#include "report/trace.hpp"
 
 namespace porter {
 

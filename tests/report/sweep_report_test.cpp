@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/sweep_report.hpp"
+#include "report/sweep_report.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "markup.hpp"
-#include "porter/report/heat_map.hpp"
+#include "report/heat_map.hpp"
 #include "report/sweep_plots.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/table.hpp"
+#include "report/table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/reproduce/closed_forms.hpp"
+#include "reproduce/closed_forms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/reproduce/report.hpp"
+#include "reproduce/report.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "porter/io/file.hpp"
+#include "io/file.hpp"
 #include "study_cases.hpp"
 #include "temp_dir.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "porter/reproduce/study.hpp"
+#include "reproduce/study.hpp"
 
 namespace porter {
 

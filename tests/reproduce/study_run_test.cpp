@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/grid/grid.hpp"
+#include "grid/grid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "grid/grid_journal.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/reproduce/report.hpp"
+#include "reproduce/report.hpp"
 #include "study_cases.hpp"
 #include "temp_dir.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/reproduce/study.hpp"
+#include "reproduce/study.hpp"
 
 #include <gtest/gtest.h>
 

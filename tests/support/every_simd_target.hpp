@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "porter/core/simd.hpp"
+#include "core/simd.hpp"
 
 namespace porter {
 

@@ -3,8 +3,8 @@
 // runs no kernel.
 #include <gtest/gtest.h>
 
+#include "core/simd.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/simd.hpp"
 
 namespace porter {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "porter/core/vector_math.hpp"
+#include "core/vector_math.hpp"
 #include "sanitized.hpp"
 #include "toy_network.hpp"
 

@@ -9,10 +9,10 @@
 #include <limits>
 #include <map>
 
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace {
 

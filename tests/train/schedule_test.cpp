@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/schedule.hpp"
+#include "train/schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/vector_math.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/vector_math.hpp"
-#include "porter/io/file.hpp"
 #include "porter/train/run_folder.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"

@@ -11,10 +11,10 @@
 #include "agent_log.hpp"
 #include "commands.hpp"
 #include "config/difference.hpp"
+#include "io/file.hpp"
 #include "metrics_server.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

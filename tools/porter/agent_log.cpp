@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "porter/core/text.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
+#include "core/text.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 
 namespace porter::cli {
 

@@ -10,10 +10,10 @@
 #include "cluster_view.hpp"
 #include "commands.hpp"
 #include "config/difference.hpp"
+#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/comm/keys.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 #include "porter/privacy/statement.hpp"
 #include "run_one.hpp"
 

@@ -12,8 +12,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
 
 namespace porter::cli {
 namespace {

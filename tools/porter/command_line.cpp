@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter::cli {
 

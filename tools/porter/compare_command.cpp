@@ -8,9 +8,9 @@
 
 #include "commands.hpp"
 #include "comparison.hpp"
-#include "porter/io/json.hpp"
-#include "porter/report/table.hpp"
-#include "porter/report/trace.hpp"
+#include "io/json.hpp"
+#include "report/table.hpp"
+#include "report/trace.hpp"
 
 namespace porter::cli {
 namespace {

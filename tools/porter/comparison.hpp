@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 namespace porter::cli {
 

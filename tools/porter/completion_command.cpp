@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "core/text.hpp"
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "io/json.hpp"
 #include "porter/config/config.hpp"
-#include "porter/io/json.hpp"
 
 namespace porter::cli {
 namespace {

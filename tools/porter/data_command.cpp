@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "data/catalog.hpp"
+#include "data/fetch.hpp"
+#include "data/summary.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/catalog.hpp"
-#include "porter/data/fetch.hpp"
 #include "porter/data/load.hpp"
 #include "porter/data/partition.hpp"
-#include "porter/data/summary.hpp"
-#include "porter/io/json.hpp"
 
 namespace porter::cli {
 namespace {

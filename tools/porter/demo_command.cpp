@@ -5,10 +5,10 @@
 
 #include "commands.hpp"
 #include "comparison.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/report/page.hpp"
-#include "porter/report/trace.hpp"
+#include "report/page.hpp"
+#include "report/trace.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

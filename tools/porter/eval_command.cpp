@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "core/text.hpp"
+#include "data/catalog.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
-#include "porter/data/catalog.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 #include "porter/io/npy.hpp"
 #include "porter/train/evaluator.hpp"
 #include "porter/train/run_data.hpp"

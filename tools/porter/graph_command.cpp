@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "graph/picture.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/graph/picture.hpp"
-#include "porter/io/file.hpp"
-#include "porter/io/json.hpp"
 #include "porter/io/npy.hpp"
 
 namespace porter::cli {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "porter/grid/sweep.hpp"
+#include "grid/sweep.hpp"
 
 namespace porter::cli {
 

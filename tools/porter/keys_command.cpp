@@ -7,8 +7,8 @@
 
 #include "commands.hpp"
 #include "hint.hpp"
+#include "io/json.hpp"
 #include "porter/comm/keys.hpp"
-#include "porter/io/json.hpp"
 
 namespace porter::cli {
 namespace {

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "data/catalog.hpp"
+#include "io/json.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/choice.hpp"
-#include "porter/data/catalog.hpp"
 #include "porter/graph/graph.hpp"
 #include "porter/graph/mixing.hpp"
-#include "porter/io/json.hpp"
 #include "porter/model/model.hpp"
 
 namespace porter::cli {

@@ -6,8 +6,8 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "core/simd.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/simd.hpp"
 #include "porter/version.hpp"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 
 namespace porter::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "porter/audit/audit.hpp"
+#include "audit/audit.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/json.hpp"
 #include "porter/train/assemble.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <memory>
 
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/json.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"
 

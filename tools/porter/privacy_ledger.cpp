@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "porter/io/json.hpp"
+#include "io/json.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "privacy_commands.hpp"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iostream>
 
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/json.hpp"
-#include "porter/privacy/paper.hpp"
+#include "privacy/paper.hpp"
 
 namespace porter::cli {
 namespace {

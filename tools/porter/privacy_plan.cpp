@@ -7,9 +7,9 @@
 #include <iostream>
 #include <memory>
 
+#include "core/text.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/error.hpp"
-#include "porter/core/text.hpp"
 #include "porter/graph/mixing.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"

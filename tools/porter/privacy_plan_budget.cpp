@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "porter/io/json.hpp"
-#include "porter/report/table.hpp"
+#include "io/json.hpp"
 #include "privacy_options.hpp"
 #include "privacy_plan_text.hpp"
+#include "report/table.hpp"
 
 namespace porter::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "porter/io/json.hpp"
-#include "porter/report/table.hpp"
+#include "io/json.hpp"
 #include "privacy_options.hpp"
+#include "report/table.hpp"
 
 namespace porter::cli {
 namespace {

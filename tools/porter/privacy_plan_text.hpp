@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "porter/plan/budget_plan.hpp"
+#include "plan/budget_plan.hpp"
 
 namespace porter::cli {
 

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <memory>
 
-#include "porter/io/json.hpp"
-#include "porter/report/table.hpp"
-#include "porter/reproduce/closed_forms.hpp"
+#include "io/json.hpp"
 #include "privacy_commands.hpp"
 #include "privacy_options.hpp"
+#include "report/table.hpp"
+#include "reproduce/closed_forms.hpp"
 
 namespace porter::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "porter/io/file.hpp"
-#include "porter/report/page.hpp"
-#include "porter/report/trace.hpp"
+#include "io/file.hpp"
+#include "report/page.hpp"
+#include "report/trace.hpp"
 
 namespace porter::cli {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "commands.hpp"
 #include "grid_progress.hpp"
+#include "io/file.hpp"
 #include "png.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/reproduce/closed_forms.hpp"
-#include "porter/reproduce/report.hpp"
+#include "reproduce/closed_forms.hpp"
+#include "reproduce/report.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

@@ -6,9 +6,9 @@
 
 #include "commands.hpp"
 #include "grid_progress.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/file.hpp"
-#include "porter/report/sweep_report.hpp"
+#include "report/sweep_report.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

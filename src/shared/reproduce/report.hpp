@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "porter/report/bar_chart.hpp"
-#include "porter/report/plot.hpp"
-#include "porter/report/table.hpp"
-#include "porter/reproduce/study.hpp"
+#include "report/bar_chart.hpp"
+#include "report/plot.hpp"
+#include "report/table.hpp"
+#include "reproduce/study.hpp"
 
 namespace porter {
 

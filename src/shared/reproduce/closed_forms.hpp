@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "porter/privacy/accountant.hpp"
-#include "porter/reproduce/report.hpp"
+#include "reproduce/report.hpp"
 
 namespace porter {
 

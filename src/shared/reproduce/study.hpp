@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "porter/grid/grid.hpp"
+#include "grid/grid.hpp"
 
 namespace porter {
 

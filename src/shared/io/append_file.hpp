@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/descriptor.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/descriptor.hpp"
 
 namespace porter {
 

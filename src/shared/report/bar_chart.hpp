@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/report/plot.hpp"
+#include "report/plot.hpp"
 
 namespace porter {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 namespace porter {
 

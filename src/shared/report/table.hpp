@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/report/trace.hpp"
+#include "report/trace.hpp"
 
 namespace porter {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 namespace porter {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "config/toml_section.hpp"
 #include "porter/config/config.hpp"
-#include "toml_section.hpp"
 
 namespace porter {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "porter/grid/sweep.hpp"
-#include "porter/report/table.hpp"
+#include "grid/sweep.hpp"
+#include "report/table.hpp"
 
 namespace porter {
 

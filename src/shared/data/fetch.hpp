@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "porter/data/catalog.hpp"
+#include "data/catalog.hpp"
 
 namespace porter {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "porter/grid/grid.hpp"
+#include "grid/grid.hpp"
 #include "porter/train/run_folder.hpp"
 
 namespace porter {
