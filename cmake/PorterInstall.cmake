@@ -16,6 +16,15 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/porterConfig.cmake
         ${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/porter)
+# pkg-config --cflags --libs --static porter, for those who do not use CMake. The prefix follows the file.
+file(RELATIVE_PATH porter_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porter.pc
+  "prefix=\${pcfiledir}/${porter_up}\n"
+  "Name: porter\nDescription: ${PROJECT_DESCRIPTION}\nVersion: ${PROJECT_VERSION}\n"
+  "Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR} -std=c++20 -pthread\n"
+  "Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lporter -pthread\n"
+  "Requires.private: zlib openssl fmt\nLibs.private: -lhwy -ltomlplusplus\n")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/porter.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(PORTER_TOOLS)
   install(TARGETS porter_cli)
 endif()

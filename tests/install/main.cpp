@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include "porter/train/train.hpp"
-#include "porter/version.hpp"
+#include "porter/porter.hpp"
 
 int main() {
   const auto config =
