@@ -53,9 +53,9 @@ int main() {
       "network = {agents = 3, graph = 'complete'}\n"
       "privacy = {epsilon = 2, delta = 1e-4, noise = 'secure'}\nrun = {engine = 'tls'}",
       "hospitals");
-  init_authority("keys", "three hospitals", {});
+  init_authority("keys", "three hospitals", {.days = 365});
   for (std::uint32_t agent = 0; agent < kAgents; ++agent)
-    issue_certificate("keys", name_of(agent), {});
+    issue_certificate("keys", name_of(agent), {.days = 30});  // not beyond the authority's own end
   const int first_port = 20000 + getpid() % 12000;
   std::vector<TrainStatus> ends(kAgents, TrainStatus::interrupted);
   {
