@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/registry.hpp"
 #include "methods.hpp"
-#include "porter/core/error.hpp"
 
 namespace porter {
 
@@ -140,12 +140,7 @@ const std::vector<AlgorithmInfo>& algorithm_table() {
 }
 
 const AlgorithmInfo& find_algorithm(std::string_view name) {
-  std::string known;
-  for (const auto& info : algorithm_table()) {
-    if (info.name == name) return info;
-    known += (known.empty() ? "" : ", ") + info.name;
-  }
-  fail(ErrorKind::usage, "expected one of ", known, "; found \"", name, "\"");
+  return find_named(algorithm_table(), name);
 }
 
 }  // namespace porter

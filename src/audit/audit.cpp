@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/registry.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -48,14 +49,7 @@ const std::vector<FaultInfo>& fault_table() {
   return table;
 }
 
-Fault parse_fault(std::string_view name) {
-  std::string known;
-  for (const auto& row : fault_table()) {
-    if (row.name == name) return row.fault;
-    known += (known.empty() ? "" : ", ") + row.name;
-  }
-  fail(ErrorKind::usage, "unknown fault \"", name, "\"; expected one of: ", known);
-}
+Fault parse_fault(std::string_view name) { return find_named(fault_table(), name, "fault").fault; }
 
 void check_setting(const AuditSetting& setting) {
   require(setting.clip.kind != Clip::Kind::none, ErrorKind::usage,

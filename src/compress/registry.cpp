@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "compressors.hpp"
+#include "core/registry.hpp"
 #include "core/text.hpp"
 #include "porter/core/error.hpp"
 
@@ -32,12 +33,6 @@ constexpr Row kTable[] = {
     {"natural", "natural", "natural", "rounds to powers of two at random, unbiased", make_natural},
 };
 
-std::string known_names() {
-  std::string names;
-  for (const auto& row : kTable) names.append(names.empty() ? "" : ", ").append(row.name);
-  return names;
-}
-
 }  // namespace
 
 CompressorPtr make_compressor(std::string_view spec, bool unbiased) {
@@ -45,12 +40,12 @@ CompressorPtr make_compressor(std::string_view spec, bool unbiased) {
   const auto* row = std::find_if(std::begin(kTable), std::end(kTable),
                                  [&](const Row& r) { return r.name == parts.name; });
   require(row != std::end(kTable), ErrorKind::usage, "compressor '", spec, "': there is no '",
-          parts.name, "'; expected NAME or NAME:ARGUMENT, known compressors: ", known_names());
+          parts.name, "'; expected NAME or NAME:ARGUMENT, known compressors: ", names_of(kTable));
   try {
     return row->make(parts.argument, unbiased);
   } catch (const Error& error) {
     fail(error.kind(), "compressor '", spec, "'", unbiased ? " (unbiased)" : "", ": ", error.what(),
-         "; expected ", row->grammar, "; known compressors: ", known_names());
+         "; expected ", row->grammar, "; known compressors: ", names_of(kTable));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "core/registry.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -116,12 +117,7 @@ const std::vector<KnownData>& known_data() {
 }
 
 const KnownData& known_data(std::string_view name) {
-  std::string names;
-  for (const auto& data : known_data()) {
-    if (data.name == name) return data;
-    names += (names.empty() ? "" : ", ") + data.name;
-  }
-  fail(ErrorKind::usage, "data.name: expected one of ", names, "; found '", name, "'");
+  return find_named(known_data(), name, "data.name");
 }
 
 DataFolders data_folders() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/data/load.hpp"
+#include "core/registry.hpp"
 
 #include <utility>
 
@@ -113,14 +114,11 @@ TablePair read_given_idx(const DataOptions& options, Reader& reader) {
 
 std::vector<std::string> find_all(const KnownData& data, const DataFolders& folders) {
   std::vector<std::string> paths;
-  std::string expected;
-  for (const auto& file : data.files) {
+  for (const auto& file : data.files)
     if (const auto path = find_data_file(file, folders)) paths.push_back(path->string());
-    expected += (expected.empty() ? "" : ", ") + file.name;
-  }
   require(paths.size() == data.files.size(), ErrorKind::io, "data set ", data.name,
-          ": expected the files ", expected, " (.gz or unpacked) in ", describe(folders),
-          "; found ", paths.size(), " of ", data.files.size(),
+          ": expected the files ", names_of(data.files), " (.gz or unpacked) in ",
+          describe(folders), "; found ", paths.size(), " of ", data.files.size(),
           ". To download them: porter data fetch ", data.name);
   return paths;
 }

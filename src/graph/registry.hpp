@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/registry.hpp"
 #include "core/text.hpp"
 #include "porter/core/error.hpp"
 
@@ -19,11 +20,8 @@ template <class Table>
 const auto& find_row(const Table& table, const Spec& spec, std::string_view kind) {
   const auto row = std::find_if(std::begin(table), std::end(table),
                                 [&](const auto& r) { return r.name == spec.name; });
-  if (row == std::end(table)) {
-    std::string known;
-    for (const auto& r : table) known += (known.empty() ? "" : ", ") + std::string(r.name);
-    fail(ErrorKind::usage, "unknown ", kind, " '", spec.text, "', expected one of: ", known);
-  }
+  require(row != std::end(table), ErrorKind::usage, "unknown ", kind, " '", spec.text,
+          "', expected one of: ", names_of(table));
   require(row->argument != Argument::none || !spec.argument, ErrorKind::usage, kind, " '",
           spec.text, "': ", spec.name, " takes no argument");
   require(row->argument != Argument::required || !spec.argument.value_or("").empty(),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/registry.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "registry.hpp"
@@ -82,14 +83,7 @@ const std::vector<ModelInfo>& model_table() {
   return table;
 }
 
-const ModelInfo& find_model(std::string_view name) {
-  std::string known;
-  for (const auto& info : model_table()) {
-    if (info.name == name) return info;
-    known += (known.empty() ? "" : ", ") + info.name;
-  }
-  fail(ErrorKind::usage, "expected one of ", known, "; found \"", name, "\"");
-}
+const ModelInfo& find_model(std::string_view name) { return find_named(model_table(), name); }
 
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
                                         std::size_t classes) {

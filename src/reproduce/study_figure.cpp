@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/config_table.hpp"
+#include "core/registry.hpp"
 #include "core/text.hpp"
 #include "porter/core/error.hpp"
 #include "privacy/paper.hpp"
@@ -95,11 +96,8 @@ std::optional<double> config_number(const Config& config, const std::string& key
 
 const MetricsColumn& find_column(const std::string& name) {
   if (const auto* column = column_or_null(name)) return *column;
-  std::string known;
-  for (const auto& column : metrics_columns())
-    known.append(known.empty() ? "" : ", ").append(column.name);
-  fail(ErrorKind::usage, "expected a column of metrics.csv, one of ", known, "; found \"", name,
-       "\"");
+  fail(ErrorKind::usage, "expected a column of metrics.csv, one of ", names_of(metrics_columns()),
+       "; found \"", name, "\"");
 }
 
 std::optional<double> value_number(const std::string& value) {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "algo/message.hpp"
-#include "comm/in_process.hpp"
 #include "compress_cases.hpp"
+#include "in_process.hpp"
 #include "porter/comm/exchange.hpp"
 #include "toy_network.hpp"
 

@@ -49,7 +49,7 @@ TEST(PrivacyAuditCommand, RefusesWhatItCannotAudit) {
            {"--m 100 --sigma 1 --rounds 2 --sampler shuffle", "no certified epsilon"},
            {"--m 100 --sigma 1 --rounds 2 --adjacency add-remove", "fixed size"},
            {"--m 100 --sigma 1 --rounds 2 --rung 6", "--rung"},
-           {"--m 100 --sigma 1 --rounds 2 --plant nothing", "unknown fault"},
+           {"--m 100 --sigma 1 --rounds 2 --plant nothing", "fault: expected one of"},
            {"--m 100 --sigma 1 --rounds 2 --noise simulated --plant reused-noise", "by design"},
        }) {
     const auto result = audit(arguments);

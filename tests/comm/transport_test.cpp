@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/comm/transport.hpp"
 
-#include "comm/in_process.hpp"
+#include "in_process.hpp"
 #include "transport_contract.hpp"
 
 namespace porter {

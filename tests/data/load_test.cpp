@@ -165,7 +165,7 @@ TEST(Load, FindsMnistWithAndWithoutItsFolder) {
 TEST(Load, RefusesAnUnknownNameAndAStrayTestFile) {
   EXPECT_EQ(error_of({.name = "mnits"}),
             "data.name: expected one of synthetic, synthetic-digits, a9a, mnist, mushrooms, "
-            "phishing; found 'mnits'");
+            "phishing; found \"mnits\"");
   EXPECT_EQ(error_of({.name = "synthetic", .test = "x"}),
             "data.test: given without train; a named data set has its own test set");
 }

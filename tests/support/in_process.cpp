@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/in_process.hpp"
+#include "in_process.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "checks.hpp"
+#include "comm/checks.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
 
