@@ -52,7 +52,8 @@ TEST_F(ConfigCommand, PrintsAConfigResolved) {
   const auto text = output("config c.toml --set algorithm.step=0.5");
   EXPECT_EQ(text, to_toml(parse_config("[algorithm]\nname = \"porter-gc\"\nstep = 0.5", "c")));
   const auto values = json::parse(output("config c.toml --json"));
-  EXPECT_EQ(values.at("algorithm").at("clip_target"), "\"batch\"");
+  EXPECT_EQ(values.at("algorithm").at("clip_target"), "batch");
+  EXPECT_EQ(values.at("network").at("agents"), 10);
   expect_refused("config ", {{"c.toml --set algorithm.step=0", "algorithm.step"},
                              {"--set algorithm.step=1", "config"}});
 }

@@ -54,15 +54,16 @@ std::string keys_as_json() {
     keys.push_back({{"section", key.section},
                     {"key", key.name},
                     {"type", key.type},
-                    {"default", key.standard.empty() ? Json(nullptr) : Json(key.standard)},
+                    {"default", key.standard.empty() ? Json(nullptr) : Json::parse(key.standard)},
                     {"help", key.help}});
   return json_text(keys, 2) + "\n";
 }
 
-// Sections of texts as TOML writes them.
 std::string values_as_json(const Config& config) {
   Json json = Json::object();
-  for (const auto& [section, name, text] : config_values(config)) json[section][name] = text;
+  // Texts, numbers, booleans and lists are written alike in both.
+  for (const auto& [section, name, text] : config_values(config))
+    json[section][name] = Json::parse(text);
   return json_text(json, 2) + "\n";
 }
 
