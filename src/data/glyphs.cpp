@@ -3,11 +3,64 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <sstream>
 
 namespace porter {
 namespace {
 
 constexpr int kPieces = 5;  // per span of a spline
+
+// Strokes, each with its points in hundredths: ~ smooth, / with corners.
+struct Way {
+  std::size_t digit;
+  const char* strokes;
+};
+constexpr Way kWays[] = {
+    // 0: round, narrow, and with the pen's start and end apart
+    {0, "~ 50,0 28,7 15,30 14,60 28,92 50,100 72,92 86,65 85,32 72,7 50,0"},
+    {0, "~ 52,0 36,10 28,35 28,65 36,92 50,100 64,90 72,62 72,35 65,10 52,0"},
+    {0, "~ 60,6 40,3 20,25 14,60 30,95 55,97 80,70 84,35 70,10 48,8"},
+    // 1: a bar, with a flag, with a flag and a foot
+    {1, "/ 50,0 50,100"},
+    {1, "/ 30,22 54,0 52,100"},
+    {1, "/ 30,20 52,0 52,100 / 28,100 76,100"},
+    // 2: with a corner at the foot, with a loop there
+    {2, "~ 18,25 28,6 50,0 74,7 81,27 72,48 46,74 18,98 / 18,98 86,96"},
+    {2, "~ 20,20 36,3 60,1 78,16 74,42 55,70 32,94 14,93 20,79 42,84 64,98 90,90"},
+    // 3: two bows, with a flat top
+    {3, "~ 20,13 42,0 70,6 77,24 66,42 42,48 ~ 42,48 70,53 83,74 70,95 42,100 16,88"},
+    {3, "/ 20,3 78,3 44,40 ~ 44,40 72,46 84,70 70,93 42,100 16,88"},
+    // 4: open, closed, open with a bow
+    {4, "/ 26,0 14,56 86,56 / 70,18 66,100"},
+    {4, "/ 66,100 66,0 12,66 90,66"},
+    {4, "~ 22,2 15,30 22,52 45,57 75,48 / 78,0 70,100"},
+    // 5: with corners, in one sweep
+    {5, "/ 80,2 30,2 24,45 ~ 24,45 50,37 76,48 83,70 70,93 42,100 16,90"},
+    {5, "~ 78,2 50,4 32,12 28,36 50,45 72,58 74,82 52,98 22,94"},
+    // 6: with a bow, with a straight back
+    {6, "~ 70,2 42,16 24,42 18,70 30,94 52,100 74,92 80,72 68,54 46,52 26,64 20,76"},
+    {6, "~ 52,0 34,35 22,70 30,94 50,100 68,90 70,72 56,60 36,66 24,80"},
+    // 7: plain, with a bar, with a bow
+    {7, "/ 15,4 84,4 40,100"},
+    {7, "/ 15,5 84,3 42,100 / 34,52 82,50"},
+    {7, "/ 16,16 18,5 82,5 ~ 82,5 62,36 48,68 44,100"},
+    // 8: two rings, one sweep
+    {8, "~ 50,47 28,36 26,14 50,0 74,14 72,36 50,47 25,60 18,82 50,100 82,82 75,60 50,47"},
+    {8, "~ 76,12 52,0 28,14 36,36 60,54 76,76 64,96 40,98 24,80 36,58 62,38 78,14"},
+    // 9: with a straight tail, with a bow
+    {9, "~ 77,26 68,6 46,0 24,10 18,30 30,48 52,50 72,38 78,20 / 78,20 68,100"},
+    {9, "~ 78,24 68,6 46,0 25,10 20,30 32,46 54,46 76,30 80,20 80,60 66,90 40,100 20,92"},
+};
+
+Glyph read_glyph(const char* strokes) {
+  Glyph glyph;
+  std::istringstream text(strokes);
+  for (char pen, comma; text >> pen; text.clear()) {
+    auto& points = glyph.emplace_back(Stroke{pen == '~', {}}).points;
+    for (float x, y; text >> x >> comma >> y;) points.push_back({x / 100, y / 100});
+  }
+  return glyph;
+}
 
 StrokePoint spline(const StrokePoint& before, const StrokePoint& from, const StrokePoint& to,
                    const StrokePoint& after, float t) {
@@ -31,188 +84,11 @@ std::vector<StrokePoint> flatten(const Stroke& stroke) {
 }
 
 const std::array<std::vector<Glyph>, 10>& digit_glyphs() {
-  constexpr bool kSmooth = true, kCorners = false;
-  static const std::array<std::vector<Glyph>, 10> glyphs = {{
-      // 0: round, narrow, and with the pen's start and end apart
-      {{{kSmooth,
-         {{.5F, 0},
-          {.28F, .07F},
-          {.15F, .3F},
-          {.14F, .6F},
-          {.28F, .92F},
-          {.5F, 1},
-          {.72F, .92F},
-          {.86F, .65F},
-          {.85F, .32F},
-          {.72F, .07F},
-          {.5F, 0}}}},
-       {{kSmooth,
-         {{.52F, 0},
-          {.36F, .1F},
-          {.28F, .35F},
-          {.28F, .65F},
-          {.36F, .92F},
-          {.5F, 1},
-          {.64F, .9F},
-          {.72F, .62F},
-          {.72F, .35F},
-          {.65F, .1F},
-          {.52F, 0}}}},
-       {{kSmooth,
-         {{.6F, .06F},
-          {.4F, .03F},
-          {.2F, .25F},
-          {.14F, .6F},
-          {.3F, .95F},
-          {.55F, .97F},
-          {.8F, .7F},
-          {.84F, .35F},
-          {.7F, .1F},
-          {.48F, .08F}}}}},
-      // 1: a bar, with a flag, with a flag and a foot
-      {{{kCorners, {{.5F, 0}, {.5F, 1}}}},
-       {{kCorners, {{.3F, .22F}, {.54F, 0}, {.52F, 1}}}},
-       {{kCorners, {{.3F, .2F}, {.52F, 0}, {.52F, 1}}}, {kCorners, {{.28F, 1}, {.76F, 1}}}}},
-      // 2: with a corner at the foot, with a loop there
-      {{{kSmooth,
-         {{.18F, .25F},
-          {.28F, .06F},
-          {.5F, 0},
-          {.74F, .07F},
-          {.81F, .27F},
-          {.72F, .48F},
-          {.46F, .74F},
-          {.18F, .98F}}},
-        {kCorners, {{.18F, .98F}, {.86F, .96F}}}},
-       {{kSmooth,
-         {{.2F, .2F},
-          {.36F, .03F},
-          {.6F, .01F},
-          {.78F, .16F},
-          {.74F, .42F},
-          {.55F, .7F},
-          {.32F, .94F},
-          {.14F, .93F},
-          {.2F, .79F},
-          {.42F, .84F},
-          {.64F, .98F},
-          {.9F, .9F}}}}},
-      // 3: two bows, with a flat top
-      {{{kSmooth, {{.2F, .13F}, {.42F, 0}, {.7F, .06F}, {.77F, .24F}, {.66F, .42F}, {.42F, .48F}}},
-        {kSmooth, {{.42F, .48F}, {.7F, .53F}, {.83F, .74F}, {.7F, .95F}, {.42F, 1}, {.16F, .88F}}}},
-       {{kCorners, {{.2F, .03F}, {.78F, .03F}, {.44F, .4F}}},
-        {kSmooth, {{.44F, .4F}, {.72F, .46F}, {.84F, .7F}, {.7F, .93F}, {.42F, 1}, {.16F, .88F}}}}},
-      // 4: open, closed, open with a bow
-      {{{kCorners, {{.26F, 0}, {.14F, .56F}, {.86F, .56F}}}, {kCorners, {{.7F, .18F}, {.66F, 1}}}},
-       {{kCorners, {{.66F, 1}, {.66F, 0}, {.12F, .66F}, {.9F, .66F}}}},
-       {{kSmooth, {{.22F, .02F}, {.15F, .3F}, {.22F, .52F}, {.45F, .57F}, {.75F, .48F}}},
-        {kCorners, {{.78F, 0}, {.7F, 1}}}}},
-      // 5: with corners, in one sweep
-      {{{kCorners, {{.8F, .02F}, {.3F, .02F}, {.24F, .45F}}},
-        {kSmooth,
-         {{.24F, .45F},
-          {.5F, .37F},
-          {.76F, .48F},
-          {.83F, .7F},
-          {.7F, .93F},
-          {.42F, 1},
-          {.16F, .9F}}}},
-       {{kSmooth,
-         {{.78F, .02F},
-          {.5F, .04F},
-          {.32F, .12F},
-          {.28F, .36F},
-          {.5F, .45F},
-          {.72F, .58F},
-          {.74F, .82F},
-          {.52F, .98F},
-          {.22F, .94F}}}}},
-      // 6: with a bow, with a straight back
-      {{{kSmooth,
-         {{.7F, .02F},
-          {.42F, .16F},
-          {.24F, .42F},
-          {.18F, .7F},
-          {.3F, .94F},
-          {.52F, 1},
-          {.74F, .92F},
-          {.8F, .72F},
-          {.68F, .54F},
-          {.46F, .52F},
-          {.26F, .64F},
-          {.2F, .76F}}}},
-       {{kSmooth,
-         {{.52F, 0},
-          {.34F, .35F},
-          {.22F, .7F},
-          {.3F, .94F},
-          {.5F, 1},
-          {.68F, .9F},
-          {.7F, .72F},
-          {.56F, .6F},
-          {.36F, .66F},
-          {.24F, .8F}}}}},
-      // 7: plain, with a bar, with a bow
-      {{{kCorners, {{.15F, .04F}, {.84F, .04F}, {.4F, 1}}}},
-       {{kCorners, {{.15F, .05F}, {.84F, .03F}, {.42F, 1}}},
-        {kCorners, {{.34F, .52F}, {.82F, .5F}}}},
-       {{kCorners, {{.16F, .16F}, {.18F, .05F}, {.82F, .05F}}},
-        {kSmooth, {{.82F, .05F}, {.62F, .36F}, {.48F, .68F}, {.44F, 1}}}}},
-      // 8: two rings, one sweep
-      {{{kSmooth,
-         {{.5F, .47F},
-          {.28F, .36F},
-          {.26F, .14F},
-          {.5F, 0},
-          {.74F, .14F},
-          {.72F, .36F},
-          {.5F, .47F},
-          {.25F, .6F},
-          {.18F, .82F},
-          {.5F, 1},
-          {.82F, .82F},
-          {.75F, .6F},
-          {.5F, .47F}}}},
-       {{kSmooth,
-         {{.76F, .12F},
-          {.52F, 0},
-          {.28F, .14F},
-          {.36F, .36F},
-          {.6F, .54F},
-          {.76F, .76F},
-          {.64F, .96F},
-          {.4F, .98F},
-          {.24F, .8F},
-          {.36F, .58F},
-          {.62F, .38F},
-          {.78F, .14F}}}}},
-      // 9: with a straight tail, with a bow
-      {{{kSmooth,
-         {{.77F, .26F},
-          {.68F, .06F},
-          {.46F, 0},
-          {.24F, .1F},
-          {.18F, .3F},
-          {.3F, .48F},
-          {.52F, .5F},
-          {.72F, .38F},
-          {.78F, .2F}}},
-        {kCorners, {{.78F, .2F}, {.68F, 1}}}},
-       {{kSmooth,
-         {{.78F, .24F},
-          {.68F, .06F},
-          {.46F, 0},
-          {.25F, .1F},
-          {.2F, .3F},
-          {.32F, .46F},
-          {.54F, .46F},
-          {.76F, .3F},
-          {.8F, .2F},
-          {.8F, .6F},
-          {.66F, .9F},
-          {.4F, 1},
-          {.2F, .92F}}}}},
-  }};
+  static const auto glyphs = [] {
+    std::array<std::vector<Glyph>, 10> ways;
+    for (const auto& [digit, strokes] : kWays) ways[digit].push_back(read_glyph(strokes));
+    return ways;
+  }();
   return glyphs;
 }
 
