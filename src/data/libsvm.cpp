@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "porter/core/error.hpp"
-#include "table.hpp"
 #include "text.hpp"
 
 namespace porter {
@@ -20,20 +18,17 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-class LibsvmDecoder {
+class LibsvmDecoder : TextTable {
  public:
   LibsvmDecoder(std::string_view bytes, const std::string& name, std::size_t features,
                 BrokenRows broken)
-      : lines_(bytes), width_(features), keep_broken_(broken == BrokenRows::keep && features > 0) {
-    require(features <= kMaxFeatures, ErrorKind::usage, "features: expected at most ", kMaxFeatures,
-            ", found ", features);
-    require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
-    table_.name = name;
+      : TextTable(bytes, name, features, broken), width_(features) {
     table_.data.row_starts = {0};
   }
 
   FileTable decode() {
-    while (const auto line = lines_.next()) read_record(line->substr(0, line->find('#')));
+    while (const auto line = lines_.next())
+      add_row([&] { read_line(line->substr(0, line->find('#'))); });
     require(table_.rows() > 0, ErrorKind::io, table_.name,
             ": expected lines 'label index:value ...', found none");
     table_.data.features = width_ > 0 ? width_ : largest_;
@@ -43,18 +38,6 @@ class LibsvmDecoder {
   }
 
  private:
-  std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
-
-  void read_record(std::string_view line) {
-    const auto row = table_.rows();
-    try {
-      read_line(line);
-    } catch (const Error&) {
-      if (!keep_broken_) throw;
-      table_.void_last(row, lines_.number());
-    }
-  }
-
   void read_line(std::string_view line) {
     const auto label = next_word(line);
     // What a line holds must not change the number of records where broken ones are kept.
@@ -93,10 +76,7 @@ class LibsvmDecoder {
     return index;
   }
 
-  LineReader lines_;
   std::size_t width_, largest_ = 0;
-  bool keep_broken_;
-  FileTable table_;
 };
 
 }  // namespace

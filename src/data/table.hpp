@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "porter/core/error.hpp"
 #include "porter/data/dataset.hpp"
 
 namespace porter {
@@ -20,9 +21,9 @@ struct FileTable {
 
   std::size_t rows() const { return labels.size(); }
   /// "file, line 7" or, for binary files, "file, row 6" (rows count from 0).
-  std::string place(std::size_t row) const;
-  /// Makes `row`, the last one, read in part or not at all, a record that counts for nothing.
-  void void_last(std::size_t row, std::size_t line);
+  std::string place(std::size_t row) const {
+    return lines.empty() ? concat(name, ", row ", row) : concat(name, ", line ", lines[row]);
+  }
 };
 
 /// What becomes of a record that cannot be read or does not fit.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "porter/core/error.hpp"
+#include "core/text.hpp"
 
 namespace porter {
 
@@ -24,12 +23,9 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-std::optional<double> parse_number(std::string_view text) {
+std::optional<double> parse_signed(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 std::string quoted(std::string_view text) {
@@ -54,5 +50,36 @@ void fail_number(std::string_view text, std::string_view what, const std::string
 }
 
 bool fits_float(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
+
+TextTable::TextTable(std::string_view bytes, const std::string& name, std::size_t features,
+                     BrokenRows broken)
+    : lines_(bytes),
+      table_{.name = name},
+      keep_broken_(broken == BrokenRows::keep && features > 0) {
+  require(features <= kMaxFeatures, ErrorKind::usage, "features: expected at most ", kMaxFeatures,
+          ", found ", features);
+  require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
+  table_.data.features = features;
+}
+
+// In place of row `row`, the last one, which was read in part or not at all.
+void TextTable::add_void(std::size_t row) {
+  auto& data = table_.data;
+  table_.labels.resize(row);
+  table_.labels.push_back(0);
+  table_.lines.resize(row);
+  table_.lines.push_back(lines_.number());
+  if (data.sparse()) {
+    data.row_starts.resize(row + 1);
+    data.values.resize(data.row_starts[row]);
+    data.columns.resize(data.row_starts[row]);
+    data.row_starts.push_back(data.values.size());
+  } else {
+    data.values.resize(row * data.features);
+    data.values.resize((row + 1) * data.features, 0.0F);
+  }
+  data.voids.resize(row);
+  data.voids.push_back(1);
+}
 
 }  // namespace porter

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "table.hpp"
+
 namespace porter {
 
 inline constexpr std::string_view kBlanks = " \t\r\v\f";
@@ -27,7 +29,7 @@ class LineReader {
 std::string_view trim(std::string_view text);
 
 /// The whole text as a number, a leading plus allowed; nothing if it is not one. May be nan or inf.
-std::optional<double> parse_number(std::string_view text);
+std::optional<double> parse_signed(std::string_view text);
 
 /// The text for an error message: in quotes, cut if long, unprintable bytes as \xNN.
 std::string quoted(std::string_view text);
@@ -37,14 +39,46 @@ bool fits_float(double value);
 [[noreturn]] void fail_number(std::string_view text, std::string_view what,
                               const std::string& place);
 
-/// As parse_number, but a text that is no number, or one that single precision cannot hold, is
+/// As parse_signed, but a text that is no number, or one that single precision cannot hold, is
 /// Error{io} "PLACE: expected a finite number as WHAT, found 'TEXT'". `place` is
 /// called only then: this runs once per number of a file.
 template <class Place>
 double require_number(std::string_view text, std::string_view what, const Place& place) {
-  const auto value = parse_number(text);
+  const auto value = parse_signed(text);
   if (!value || !fits_float(*value)) fail_number(text, what, place());
   return *value;
 }
+
+/// The table of a text file, filled row by row from its lines.
+class TextTable {
+ public:
+  /// `features` is how wide the rows are, or 0. Only then can broken rows be kept.
+  TextTable(std::string_view bytes, const std::string& name, std::size_t features,
+            BrokenRows broken);
+
+ protected:
+  /// "file, line 7", the line that is being read.
+  std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
+
+  /// `read` adds a row to the table, with its line number. Where it cannot, and broken rows are
+  /// kept, the row counts for nothing.
+  template <class Read>
+  void add_row(const Read& read) {
+    const auto row = table_.rows();
+    try {
+      read();
+    } catch (const Error&) {
+      if (!keep_broken_) throw;
+      add_void(row);
+    }
+  }
+
+  LineReader lines_;
+  FileTable table_;
+  bool keep_broken_;
+
+ private:
+  void add_void(std::size_t row);
+};
 
 }  // namespace porter
