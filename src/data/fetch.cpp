@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/fetch.hpp"
 
-#include <optional>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "curl.hpp"
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "io/descriptor.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "text.hpp"
@@ -15,6 +25,85 @@ namespace fs = std::filesystem;
 
 // Exit codes of curl: the server cannot go on in the middle of a file.
 constexpr int kHttpError = 22, kRangeError = 33, kBadResume = 36;
+
+// curl's standard error comes back through a pipe; its other streams lead nowhere.
+class SpawnActions {
+ public:
+  explicit SpawnActions(int error_fd) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, error_fd, STDERR_FILENO);
+  }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 512> buffer;
+  while (true) {
+    const auto count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+// The last line: the earlier ones are the same trouble, once per retry.
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// How a run of curl ended: its exit code (0: good) and what it said on its error output.
+struct CurlResult {
+  int code = 0;
+  std::string message;
+};
+
+constexpr const char* kCurl =
+    "curl --fail --location --silent --show-error --proto =https,file --proto-redir =https "
+    "--connect-timeout 20 --speed-limit 1000 --speed-time 60 --retry 2 --continue-at - --output";
+
+// Downloads an https or file URL to `path`, going on where the file there ends. A child process
+// with an argument list, no shell. Error{io} if curl cannot be started.
+CurlResult run_curl(const std::string& url, const fs::path& path) {
+  std::istringstream command(kCurl);
+  std::vector<std::string> words(std::istream_iterator<std::string>(command), {});
+  words.insert(words.end(), {path.string(), "--", url});
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  std::array<int, 2> ends{};
+  require(::pipe2(ends.data(), O_CLOEXEC) == 0, ErrorKind::io,
+          "cannot start curl: no pipe: ", std::strerror(errno));
+  const FileDescriptor ours(ends[0]);
+  FileDescriptor theirs(ends[1]);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, "curl", SpawnActions(theirs.get()).get(), nullptr,
+                                   arguments.data(), environ);
+  require(error == 0, ErrorKind::io,
+          "cannot start curl, which downloads the files: ", std::strerror(error),
+          "; install curl, or download ", url, " by hand");
+  theirs = FileDescriptor(-1);
+  auto message = last_line(read_all(ours.get()));
+  return {wait_for(child), std::move(message)};
+}
 
 std::optional<std::string> checksum_of(const fs::path& path, bool text) {
   try {
@@ -52,8 +141,7 @@ Attempt try_url(const std::string& url, const KnownFile& file, const fs::path& p
       return {.wrong_content = true,
               .reason = url + ": expected content with sha256 " + file.sha256 + ", found " +
                         found.value_or("a damaged file") + "; the download was removed"};
-    resumed =
-        false;  // the part it went on from was not a part of this file: once more from the start
+    resumed = false;  // it went on from what was no part of this file: once more from the start
   }
 }
 
