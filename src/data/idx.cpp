@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IDX format of the MNIST database: a big-endian header (magic number, extents), then bytes.
 #include <array>
-#include <initializer_list>
 
-#include "porter/core/error.hpp"
 #include "table.hpp"
 
 namespace porter {
@@ -18,21 +16,25 @@ std::size_t big_endian(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-void check_header(std::string_view bytes, const std::string& name, std::uint32_t magic,
-                  std::size_t header_size, std::string_view what) {
+struct Idx {
+  std::vector<std::size_t> extents;
+  std::string_view body;
+};
+
+Idx decode(std::string_view bytes, const std::string& name, std::uint32_t magic,
+           std::size_t dimensions, std::string_view what) {
   require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
   require(bytes.size() >= 4 && big_endian(bytes, 0) == magic, ErrorKind::io, name,
           ", offset 0: expected the IDX magic number ", magic, " (", what, "), found ",
           bytes.size() >= 4 ? std::to_string(big_endian(bytes, 0)) : "fewer than 4 bytes");
+  const std::size_t header_size = 4 + 4 * dimensions;
   require(bytes.size() >= header_size, ErrorKind::io, name, ": truncated: expected a header of ",
           header_size, " bytes, found ", bytes.size());
-}
-
-void check_body(std::string_view bytes, const std::string& name, std::size_t header_size,
-                std::initializer_list<std::size_t> extents) {
+  Idx idx{.extents = {}, .body = bytes.substr(header_size)};
   std::size_t expected = 1;
-  const auto found = bytes.size() - header_size;
-  for (const auto extent : extents) {
+  const auto found = idx.body.size();
+  for (std::size_t at = 4; at < header_size; at += 4) {
+    const auto extent = idx.extents.emplace_back(big_endian(bytes, at));
     require(extent > 0, ErrorKind::io, name, ": the IDX header has an extent of 0");
     require(expected <= found / extent, ErrorKind::io, name,
             ": truncated: the IDX header announces more than the ", found, " bytes that follow");
@@ -40,26 +42,21 @@ void check_body(std::string_view bytes, const std::string& name, std::size_t hea
   }
   require(expected == found, ErrorKind::io, name, ", offset ", header_size, ": expected ", expected,
           " bytes as the IDX header announces, found ", found);
+  return idx;
 }
 
 }  // namespace
 
 IdxImages decode_idx_images(std::string_view bytes, const std::string& name) {
-  constexpr std::size_t kHeader = 16;
-  check_header(bytes, name, kImageMagic, kHeader, "images of unsigned bytes");
-  const auto count = big_endian(bytes, 4), height = big_endian(bytes, 8),
-             width = big_endian(bytes, 12);
-  check_body(bytes, name, kHeader, {count, height, width});
-  require(height * width <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
-          " pixels an image, found ", height * width);
-  return {.count = count, .features = height * width, .pixels = bytes.substr(kHeader)};
+  const auto [extents, pixels] = decode(bytes, name, kImageMagic, 3, "images of unsigned bytes");
+  const auto features = extents[1] * extents[2];
+  require(features <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
+          " pixels an image, found ", features);
+  return {.count = extents[0], .features = features, .pixels = pixels};
 }
 
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name) {
-  constexpr std::size_t kHeader = 8;
-  check_header(bytes, name, kLabelMagic, kHeader, "labels of unsigned bytes");
-  check_body(bytes, name, kHeader, {big_endian(bytes, 4)});
-  return bytes.substr(kHeader);
+  return decode(bytes, name, kLabelMagic, 1, "labels of unsigned bytes").body;
 }
 
 FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/data/load.hpp"
-#include "core/registry.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 
+#include "core/registry.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "prepare.hpp"
@@ -12,6 +14,9 @@
 
 namespace porter {
 namespace {
+
+// One file with features and labels, or an IDX file of images and one of labels.
+using Files = std::vector<std::string>;
 
 bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
 
@@ -43,18 +48,13 @@ class Reader {
   Reader(const std::optional<std::filesystem::path>& cache, bool may_keep, BrokenRows broken)
       : cache_(cache), may_keep_(may_keep), broken_(broken) {}
 
-  FileTable table(const std::string& path, std::size_t features) {
-    return load({path}, features, [&] { return parse_table(path, features, broken_); });
-  }
-  FileTable idx(const std::string& images, const std::string& labels) {
-    return load({images, labels}, 0,
-                [&] { return decode_idx(read_file(images), images, read_file(labels), labels); });
-  }
-  const std::string& note() const { return note_; }
-
- private:
-  FileTable load(const std::vector<std::string>& files, std::size_t features,
-                 const std::function<FileTable()>& parse) {
+  FileTable table(const Files& files, std::size_t features) {
+    const bool idx = files.size() == 2;
+    if (idx) features = 0;  // the files say it themselves
+    const auto parse = [&] {
+      if (!idx) return parse_table(files[0], features, broken_);
+      return decode_idx(read_file(files[0]), files[0], read_file(files[1]), files[1]);
+    };
     for (const auto& file : files) require_regular(file);
     if (!may_keep_) {
       // Under the name of version 0.1, too, whose configs did not state the width.
@@ -66,7 +66,14 @@ class Reader {
     if (rebuilt) note_ += "; the cached form of " + files.front() + " was damaged and is made anew";
     return std::move(table);
   }
+  TablePair tables(const Files& train, const Files& test, std::size_t features) {
+    TablePair tables{.train = table(train, features), .test = {}, .source = {}};
+    if (!test.empty()) tables.test = table(test, tables.train.data.features);
+    return tables;
+  }
+  const std::string& note() const { return note_; }
 
+ private:
   std::optional<std::filesystem::path> cache_;
   bool may_keep_;
   BrokenRows broken_;
@@ -86,34 +93,25 @@ void check_same_features(const TablePair& tables) {
           tables.train.name, ", found ", tables.test->data.features);
 }
 
-TablePair read_given(const DataOptions& options, Reader& reader) {
-  TablePair tables;
-  tables.source = "file " + options.train;
-  tables.train = reader.table(options.train, options.features);
-  if (!options.test.empty()) {
-    tables.source += ", test " + options.test;
-    tables.test = reader.table(options.test, tables.train.data.features);
+TablePair read_given(const DataOptions& options, bool idx, Reader& reader) {
+  Files train = {options.train}, test = {options.test};
+  if (idx) {
+    train = {options.train_images, options.train_labels};
+    test = {options.test_images, options.test_labels};
+    require(!train[0].empty() && !train[1].empty(), ErrorKind::usage,
+            "data: expected train_images and train_labels together, found only one of them");
+    require(test[0].empty() == test[1].empty(), ErrorKind::usage,
+            "data: expected test_images and test_labels together, found only one of them");
   }
+  if (test[0].empty()) test.clear();
+  auto tables = reader.tables(train, test, options.features);
+  tables.source = fmt::format("{} {}", idx ? "files" : "file", fmt::join(train, ", "));
+  if (!test.empty()) tables.source += fmt::format(", test {}", fmt::join(test, ", "));
   return tables;
 }
 
-TablePair read_given_idx(const DataOptions& options, Reader& reader) {
-  require(!options.train_images.empty() && !options.train_labels.empty(), ErrorKind::usage,
-          "data: expected train_images and train_labels together, found only one of them");
-  require(options.test_images.empty() == options.test_labels.empty(), ErrorKind::usage,
-          "data: expected test_images and test_labels together, found only one of them");
-  TablePair tables;
-  tables.source = "files " + options.train_images + ", " + options.train_labels;
-  tables.train = reader.idx(options.train_images, options.train_labels);
-  if (!options.test_images.empty()) {
-    tables.source += ", test " + options.test_images + ", " + options.test_labels;
-    tables.test = reader.idx(options.test_images, options.test_labels);
-  }
-  return tables;
-}
-
-std::vector<std::string> find_all(const KnownData& data, const DataFolders& folders) {
-  std::vector<std::string> paths;
+Files find_all(const KnownData& data, const DataFolders& folders) {
+  Files paths;
   for (const auto& file : data.files)
     if (const auto path = find_data_file(file, folders)) paths.push_back(path->string());
   require(paths.size() == data.files.size(), ErrorKind::io, "data set ", data.name,
@@ -125,16 +123,10 @@ std::vector<std::string> find_all(const KnownData& data, const DataFolders& fold
 
 TablePair read_known(const KnownData& data, const DataFolders& folders, Reader& reader) {
   const auto paths = find_all(data, folders);
-  TablePair tables;
+  const auto half = paths.begin() + std::ssize(paths) - std::ssize(paths) / 2;  // test files follow
+  auto tables = reader.tables({paths.begin(), half}, {half, paths.end()}, data.features);
   const auto folder = std::filesystem::path(paths.front()).parent_path();
   tables.source = data.name + " (" + data.what + ") from " + folder.string();
-  if (paths.size() == 4) {
-    tables.train = reader.idx(paths[0], paths[1]);
-    tables.test = reader.idx(paths[2], paths[3]);
-  } else {
-    tables.train = reader.table(paths[0], data.features);
-    if (paths.size() == 2) tables.test = reader.table(paths[1], data.features);
-  }
   return tables;
 }
 
@@ -175,9 +167,7 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders) 
   if (options.guarantee) require_public_shape(options, files);
   const auto broken = options.guarantee ? BrokenRows::keep : BrokenRows::refuse;
   Reader reader(folders.cache, options.cache && !options.guarantee, broken);
-  auto tables = idx                      ? read_given_idx(options, reader)
-                : !options.train.empty() ? read_given(options, reader)
-                                         : read_named(options, folders, reader);
+  auto tables = files ? read_given(options, idx, reader) : read_named(options, folders, reader);
   check_width(tables.train, options.features);
   check_same_features(tables);
   auto classes = options.classes;
