@@ -38,10 +38,9 @@ void plant_outliers(DataPair& data, std::string_view spec, bool bias) {
     RngStream rng(kSeed, Draw::data, 0, static_cast<std::uint32_t>(row));
     if (rng.uniform() >= fraction) continue;
     ++planted;
-    const auto begin = train.sparse() ? train.row_starts[row] : row * train.features;
-    const auto end = train.sparse() ? train.row_starts[row + 1] : begin + train.features;
-    for (auto i = begin; i + (bias ? 1 : 0) < end; ++i)
-      train.values[i] = static_cast<float>(train.values[i] * factor);
+    const auto values = row_values(train, row);
+    for (float& value : values.first(values.size() - (bias ? 1 : 0)))
+      value = static_cast<float>(value * factor);
   }
   data.source += concat("; ", planted, " training rows are outliers, ", factor, " times as long");
 }

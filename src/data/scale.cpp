@@ -19,10 +19,6 @@ void for_both(DataPair& data, const std::function<void(Dataset&)>& change) {
   if (data.test) change(*data.test);
 }
 
-void multiply(Dataset& data, double factor) {
-  for (float& value : data.values) value = static_cast<float>(value * factor);
-}
-
 void make_dense(Dataset& data) {
   if (!data.sparse()) return;
   require(data.rows() <= kMaxDenseBytes / sizeof(float) / data.features, ErrorKind::usage,
@@ -59,13 +55,11 @@ void scale_standard(DataPair& data) {
 
 void scale_unit(Dataset& data) {
   for (std::size_t row = 0; row < data.rows(); ++row) {
-    const auto begin = data.sparse() ? data.row_starts[row] : row * data.features;
-    const auto end = data.sparse() ? data.row_starts[row + 1] : begin + data.features;
+    const auto values = row_values(data, row);
     double squares = 0;
-    for (auto i = begin; i < end; ++i) squares += double{data.values[i]} * data.values[i];
-    if (squares == 0) continue;
-    const double norm = std::sqrt(squares);
-    for (auto i = begin; i < end; ++i) data.values[i] = static_cast<float>(data.values[i] / norm);
+    for (const float value : values) squares += double{value} * value;
+    const double norm = squares == 0 ? 1 : std::sqrt(squares);
+    for (float& value : values) value = static_cast<float>(value / norm);
   }
 }
 
@@ -73,7 +67,9 @@ void scale_spectral(DataPair& data) {
   const double norm = spectral_norm(data.train);
   require(norm > 0, ErrorKind::usage, "scale: spectral needs a feature that is not zero");
   const double factor = norm / (2 * std::sqrt(static_cast<double>(data.train.rows())));
-  for_both(data, [&](Dataset& set) { multiply(set, 1 / factor); });
+  for_both(data, [&](Dataset& set) {
+    for (float& value : set.values) value = static_cast<float>(value * (1 / factor));
+  });
 }
 
 double inner(const Sample& sample, const std::vector<double>& x) {

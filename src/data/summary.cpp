@@ -2,15 +2,14 @@
 #include "data/summary.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace porter {
 
 std::vector<std::size_t> class_counts(const Dataset& data) {
-  std::vector<std::size_t> counts(data.classes.size(), 0);
-  if (counts.empty()) return counts;
-  for (std::size_t row = 0; row < data.rows(); ++row)
-    if (!data.is_void(row)) ++counts[static_cast<std::size_t>(data.labels[row])];
-  return counts;
+  std::vector<std::uint32_t> all(data.rows());
+  std::iota(all.begin(), all.end(), 0U);
+  return class_counts(data, all);
 }
 
 std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::uint32_t> rows) {

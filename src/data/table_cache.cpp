@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table_cache.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
 #include <unordered_map>
 
@@ -151,27 +149,6 @@ bool own_folder(const fs::path& folder) {
   return (status.st_mode & 077) == 0 || ::chmod(folder.c_str(), 0700) == 0;
 }
 
-bool is_plain_file(const fs::path& path) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-// Written beside the target under a name of its own, which mkostemp creates with mode 0600.
-void write_private(const fs::path& path, std::string_view bytes) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return;
-  bool written = true;
-  while (written && !bytes.empty()) {
-    const auto count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    written = count > 0;
-    if (written) bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  written = ::close(file) == 0 && written;
-  if (!written || ::rename(temporary.c_str(), path.c_str()) != 0) ::unlink(temporary.c_str());
-}
-
 bool worth_caching(const std::vector<std::string>& files) {
   std::uintmax_t bytes = 0;
   std::error_code missing;
@@ -231,7 +208,8 @@ CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<s
   if (!own_folder(folder)) return {parse()};
   const auto key = key_of(files, features);
   bool damaged = false;
-  if (is_plain_file(path)) {
+  std::error_code missing;
+  if (fs::is_regular_file(fs::symlink_status(path, missing))) {
     try {
       const auto bytes = read_raw_file(path);
       if (auto table = decode_table(bytes, key)) {
@@ -247,7 +225,7 @@ CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<s
   auto table = parse();
   try {
     if (key_of(files, features) == key)  // else a source changed while it was parsed
-      write_private(path, encode_table(table, key));
+      write_file_soon(path, encode_table(table, key));
   } catch (const std::exception&) {  // the cache only saves time
   }
   return {std::move(table), damaged};

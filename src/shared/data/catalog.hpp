@@ -23,8 +23,8 @@ struct KnownData {
   std::size_t train_rows = 0, test_rows = 0;  ///< test_rows = 0: it has no test set
   std::size_t features = 0;                   ///< without the bias column
   std::vector<double> classes;                ///< the labels in its files, ascending
-  std::vector<KnownFile> files;               ///< train then test; empty: built in
-  std::string licence, citation;
+  std::vector<KnownFile> files = {};          ///< train then test; empty: built in
+  std::string licence, citation = {};
 };
 
 const std::vector<KnownData>& known_data();
