@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -13,8 +12,8 @@ namespace porter {
 namespace {
 
 constexpr std::size_t kVictim = 0;
-constexpr std::size_t kLargestDim =
-    128;  // more coordinates cost time and tell the attacker nothing
+// More coordinates cost time and tell the attacker nothing.
+constexpr std::size_t kLargestDim = 128;
 
 // What the neighbour does with the messages. They carry V (and X), compressed; both ends hold the
 // surrogate Q, which is where the decoded messages add up. In the notation of PORTER's step
@@ -70,15 +69,8 @@ class CanaryTraining {
   double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
     auto options = options_;
     options.seed = seed;
-    const auto algorithm = make_algorithm(
-        "porter-dp", {.problem = {model_, with ? with_ : without_, subject_.problem.agents},
-                      .network = subject_.network,
-                      .compressor = subject_.compressor,
-                      .pool = pool,
-                      .start = std::vector<double>(model_.dim(), 0.0),
-                      .eta = subject_.eta,
-                      .gamma = subject_.gamma,
-                      .gradients = options});
+    const auto algorithm =
+        audited_algorithm(subject_, model_, with ? with_ : without_, options, pool);
     const Rows& Q = published_trackers(*algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
@@ -101,18 +93,6 @@ class CanaryTraining {
   Dataset with_, without_;
 };
 
-std::vector<double> training_scores(const AuditSetting& setting, const CanaryTraining& training,
-                                    std::size_t runs, bool with, ThreadPool& pool,
-                                    const AuditProgress& progress) {
-  std::vector<double> scores(runs);
-  fill_scores(scores, pool, progress, [&](std::size_t first, std::size_t last) {
-    ThreadPool alone(1);
-    for (std::size_t run = first; run < last; ++run)
-      scores[run] = training.score(run_seed(setting.seed, run, with), with, alone);
-  });
-  return scores;
-}
-
 }  // namespace
 
 AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subject,
@@ -123,15 +103,13 @@ AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subj
   require(subject.algorithm == "porter-dp", ErrorKind::usage,
           "the end-to-end audit reads the messages of porter-dp, found algorithm ",
           subject.algorithm);
-  const auto start = std::chrono::steady_clock::now();
   const CanaryTraining training(setting, subject);
-  const auto with = training_scores(setting, training, runs, true, pool,
-                                    [&](double share) { progress(share / 2); });
-  const auto without = training_scores(setting, training, runs, false, pool,
-                                       [&](double share) { progress(0.5 + share / 2); });
-  AuditRung rung{4, "end to end", {epsilon_check(setting, with, without)}, 0};
-  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return rung;
+  const auto score = [&](std::span<double> scores, std::size_t first, bool with) {
+    ThreadPool alone(1);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] = training.score(run_seed(setting.seed, first + i, with), with, alone);
+  };
+  return attack_rung(setting, 4, "end to end", runs, pool, progress, score);
 }
 
 }  // namespace porter

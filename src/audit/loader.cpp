@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "core/text.hpp"
 #include "core/vector_math.hpp"
-#include "message_sizes.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
 #include "porter/io/npy.hpp"
@@ -170,10 +168,7 @@ class LoaderAudit {
       auto loaded = load(setting_, file, regression);
       if (usual) compare(*usual, loaded, differing);
       if (previous && loaded) compare(*previous, loaded, differing);
-      if (usual)
-        previous = std::move(loaded);
-      else
-        usual = std::move(loaded);
+      (usual ? previous : usual) = std::move(loaded);
     }
   }
 
@@ -218,7 +213,7 @@ class LoaderAudit {
         rows.push_back(static_cast<std::uint32_t>(row));
     auto options = options_;
     options.noise_stddev = setting_.sigma;
-    return message_bytes(options, subject, *loaded.model, select_rows(loaded.data, rows), pool_);
+    return message_bytes(subject, *loaded.model, select_rows(loaded.data, rows), options, pool_);
   }
 
   const AuditSetting& setting_;
@@ -232,34 +227,31 @@ class LoaderAudit {
 }  // namespace
 
 AuditRung audit_loader(const AuditSetting& setting, const AuditProgress& progress) {
-  check_setting(setting);
-  const auto start = std::chrono::steady_clock::now();
-  LoaderAudit audit(setting);
-  constexpr std::uint32_t kTrials = 4;
-  constexpr std::string_view kFormats[] = {"libsvm", "csv", "npz"};
-  for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
-    for (const auto format : kFormats)
-      for (const bool regression : {false, true}) audit.compare_files(format, regression, trial);
-    progress((trial + 1.0) / kTrials);
-  }
-  const auto& found = audit.found();
-  const auto batch = static_cast<double>(audit.batch());
-  // Replacing is what happens to a file, whichever neighbours the promise is about.
-  const double limit =
-      2 * setting.clip.tau / batch + 2 * averaging_error(setting.clip.tau, kRecords, audit.batch());
-  const auto pairs = fmt::format("{} pairs of files that differ in a record", found.pairs);
-  AuditRung rung{5, "loader", {}, 0};
-  const auto add = [&](const char* name, double measured, double most, std::string note) {
-    rung.checks.push_back({name, measured, most, !(measured <= most), std::move(note)});
-  };
-  add("distance before the noise", found.drawn, limit, pairs);
-  add("distance where the record was not drawn", found.not_drawn, 0, "");
-  add("files refused for one record", found.refusals, 0, "");
-  add("models of another size for one record", found.models, 0, "");
-  add("batches that differ", found.batches, 0, "");
-  add("messages whose sizes differ", found.sizes, 0, "");
-  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return rung;
+  return climb_rung(setting, 5, "loader", [&] {
+    LoaderAudit audit(setting);
+    constexpr std::uint32_t kTrials = 4;
+    for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
+      for (const char* format : {"libsvm", "csv", "npz"})
+        for (const bool regression : {false, true}) audit.compare_files(format, regression, trial);
+      progress((trial + 1.0) / kTrials);
+    }
+    const auto& found = audit.found();
+    const double tau = setting.clip.tau, batch = static_cast<double>(audit.batch());
+    // Replacing is what happens to a file, whichever neighbours the promise is about.
+    const double limit = 2 * tau / batch + 2 * averaging_error(tau, kRecords, audit.batch());
+    std::vector<AuditCheck> checks;
+    const auto add = [&](const char* name, double measured, double most, std::string note = "") {
+      checks.push_back({name, measured, most, !(measured <= most), std::move(note)});
+    };
+    add("distance before the noise", found.drawn, limit,
+        fmt::format("{} pairs of files that differ in a record", found.pairs));
+    add("distance where the record was not drawn", found.not_drawn, 0);
+    add("files refused for one record", found.refusals, 0);
+    add("models of another size for one record", found.models, 0);
+    add("batches that differ", found.batches, 0);
+    add("messages whose sizes differ", found.sizes, 0);
+    return checks;
+  });
 }
 
 }  // namespace porter

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "audit/statistics.hpp"
 #include "core/normal_noise.hpp"
@@ -49,25 +49,18 @@ class BufferedStream {
   std::size_t used_ = words_.size();
 };
 
-std::vector<double> mechanism_scores(const AuditSetting& setting, std::size_t runs, bool with,
-                                     ThreadPool& pool, const AuditProgress& progress) {
+std::vector<double> all_scores(std::size_t runs, bool with, ThreadPool& pool,
+                               const AuditProgress& progress, const ScoreRuns& score) {
+  constexpr std::size_t kSlices = 50, kPerSlice = 4, kPieces = kSlices * kPerSlice;
   std::vector<double> scores(runs);
-  const std::size_t records = setting.sampler.records();
-  const WorstCaseMechanism prototype(setting);
-  fill_scores(scores, pool, progress, [&](std::size_t first, std::size_t last) {
-    auto mechanism = prototype;
-    if (!mechanism.secret()) {
-      for (std::size_t run = first; run < last; ++run)
-        scores[run] = mechanism.run_score(
-            mechanism.release_run(run_seed(setting.seed, run, with), run % records, with));
-      return;
-    }
-    SamplingStream sampling;
-    NoiseStream noise;
-    for (std::size_t run = first; run < last; ++run)
-      scores[run] =
-          mechanism.run_score(mechanism.release_run(sampling, noise, run % records, with));
-  });
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    pool.parallel_for(kPerSlice, [&](std::size_t i) {
+      const std::size_t piece = slice * kPerSlice + i;
+      const std::size_t first = runs * piece / kPieces, last = runs * (piece + 1) / kPieces;
+      score(std::span(scores).subspan(first, last - first), first, with);
+    });
+    progress(static_cast<double>(slice + 1) / kSlices);
+  }
   return scores;
 }
 
@@ -130,43 +123,40 @@ std::span<double> WorstCaseMechanism::release_run(SamplingStream& sampling, Nois
   return released_;
 }
 
-void fill_scores(std::span<double> scores, ThreadPool& pool, const AuditProgress& progress,
-                 const std::function<void(std::size_t first, std::size_t last)>& fill) {
-  constexpr std::size_t kSlices = 50;
-  const std::size_t pieces = kSlices * 4, n = scores.size();
-  for (std::size_t slice = 0; slice < kSlices; ++slice) {
-    pool.parallel_for(pieces / kSlices, [&](std::size_t i) {
-      const std::size_t piece = slice * (pieces / kSlices) + i;
-      fill(n * piece / pieces, n * (piece + 1) / pieces);
-    });
-    progress(static_cast<double>(slice + 1) / kSlices);
-  }
-}
-
-AuditCheck epsilon_check(const AuditSetting& setting, std::span<const double> scores_with,
-                         std::span<const double> scores_without) {
-  const auto bound =
-      epsilon_lower_bound(scores_with, scores_without, setting.delta, kAuditConfidence);
-  const double limit = setting.claim ? *setting.claim : certified_epsilon(setting).upper;
-  return {.name = "epsilon at least",
-          .measured = bound.epsilon,
-          .limit = limit,
-          .caught = bound.epsilon > limit,
-          .note = fmt::format("the attacker is right in {} and wrong in {} of {} runs each",
-                              bound.hits, bound.false_alarms, bound.trials)};
+AuditRung attack_rung(const AuditSetting& setting, int number, const char* title, std::size_t runs,
+                      ThreadPool& pool, const AuditProgress& progress, const ScoreRuns& score) {
+  return climb_rung(setting, number, title, [&]() -> std::vector<AuditCheck> {
+    const auto with = all_scores(runs, true, pool, half_of(progress, false), score);
+    const auto without = all_scores(runs, false, pool, half_of(progress, true), score);
+    const auto bound = epsilon_lower_bound(with, without, setting.delta, kAuditConfidence);
+    const double limit = setting.claim ? *setting.claim : certified_epsilon(setting).upper;
+    return {{.name = "epsilon at least",
+             .measured = bound.epsilon,
+             .limit = limit,
+             .caught = bound.epsilon > limit,
+             .note = fmt::format("the attacker is right in {} and wrong in {} of {} runs each",
+                                 bound.hits, bound.false_alarms, bound.trials)}};
+  });
 }
 
 AuditRung audit_mechanism(const AuditSetting& setting, std::size_t runs, ThreadPool& pool,
                           const AuditProgress& progress) {
   check_setting(setting);
-  const auto start = std::chrono::steady_clock::now();
-  const auto with =
-      mechanism_scores(setting, runs, true, pool, [&](double share) { progress(share / 2); });
-  const auto without = mechanism_scores(setting, runs, false, pool,
-                                        [&](double share) { progress(0.5 + share / 2); });
-  AuditRung rung{3, "mechanism", {epsilon_check(setting, with, without)}, 0};
-  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return rung;
+  const WorstCaseMechanism prototype(setting);
+  const auto score = [&](std::span<double> scores, std::size_t first, bool with) {
+    auto mechanism = prototype;
+    std::optional<SamplingStream> sampling;
+    std::optional<NoiseStream> noise;
+    if (mechanism.secret()) sampling.emplace(), noise.emplace();
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const std::size_t run = first + i, canary = run % setting.sampler.records();
+      const auto released =
+          noise ? mechanism.release_run(*sampling, *noise, canary, with)
+                : mechanism.release_run(run_seed(setting.seed, run, with), canary, with);
+      scores[i] = mechanism.run_score(released);
+    }
+  };
+  return attack_rung(setting, 3, "mechanism", runs, pool, progress, score);
 }
 
 }  // namespace porter

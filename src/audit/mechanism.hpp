@@ -44,12 +44,12 @@ class WorstCaseMechanism {
   std::vector<double> released_;  // of each round
 };
 
-/// Sets scores[i] = score(i) for all i, in slices, telling the progress after each.
-void fill_scores(std::span<double> scores, ThreadPool& pool, const AuditProgress& progress,
-                 const std::function<void(std::size_t first, std::size_t last)>& fill);
+/// Sets the scores of the runs from `first` on, with the canary or without it.
+using ScoreRuns = std::function<void(std::span<double> scores, std::size_t first, bool with)>;
 
-/// The check that both rungs with an attacker end in: his bound on epsilon against the promise.
-AuditCheck epsilon_check(const AuditSetting& setting, std::span<const double> scores_with,
-                         std::span<const double> scores_without);
+/// A rung of an attacker who scores `runs` runs each way, many at a time: his bound on epsilon
+/// against the promise.
+AuditRung attack_rung(const AuditSetting& setting, int number, const char* title, std::size_t runs,
+                      ThreadPool& pool, const AuditProgress& progress, const ScoreRuns& score);
 
 }  // namespace porter

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "audit/statistics.hpp"
@@ -28,17 +27,28 @@ Size size_of(const AuditSetting& setting, std::size_t agents) {
   return {rounds, std::clamp<std::size_t>(100'000 / (agents * rounds) + 1, 8, 512)};
 }
 
-// One row per agent: what its phantom coordinates showed, round after round.
+// One row per agent: what its phantom coordinates showed, round after round. `life` counts the
+// starts of the process; the setting's seed is the same in all.
 Rows phantom_noise(const AuditSetting& setting, const AuditSubject& subject, const Size& size,
                    std::uint32_t life, ThreadPool& pool, const AuditProgress& progress) {
   const auto& problem = subject.problem;
   const PaddedModel model(problem.model, size.phantoms);
-  ReleasedGradients gradients(setting, {model, problem.train, problem.agents}, life, pool);
+  const bool shared = setting.fault == Fault::shared_noise;
+  auto options = planted_options(setting, model.dim());
+  if (shared) {
+    options.noise_stddev = 0;
+    options.secure.reset();
+  }
+  GradientEstimator gradients({model, problem.train, problem.agents}, options, pool);
+  Vector same(shared ? model.dim() : 0);
   Rows X(problem.agents, model.dim()), G(problem.agents, model.dim());
   Rows noise(problem.agents, size.rounds * size.phantoms);
   for (std::size_t t = 0; t < size.rounds; ++t) {
-    gradients.estimate(X, static_cast<std::uint32_t>(t + 1), G);
+    const auto round = static_cast<std::uint32_t>(t + 1);
+    gradients.estimate(X, round, G);
+    RngStream(run_seed(setting.seed, life, false), Draw::noise, 0, round).fill_normal(same);
     for (std::size_t agent = 0; agent < problem.agents; ++agent) {
+      if (shared) axpy(setting.sigma, same, G.row(agent));
       const auto dead = G.row(agent).subspan(problem.model.dim());
       std::copy(dead.begin(), dead.end(),
                 noise.row(agent).subspan(t * size.phantoms, size.phantoms).begin());
@@ -116,18 +126,13 @@ AuditCheck restart_check(const AuditSetting& setting, const Rows& noise, const R
 
 AuditRung audit_noise(const AuditSetting& setting, const AuditSubject& subject, ThreadPool& pool,
                       const AuditProgress& progress) {
-  check_setting(setting);
-  const auto start = std::chrono::steady_clock::now();
-  const auto size = size_of(setting, subject.problem.agents);
-  const auto noise =
-      phantom_noise(setting, subject, size, 1, pool, [&](double share) { progress(share / 2); });
-  const auto again = phantom_noise(setting, subject, size, 2, pool,
-                                   [&](double share) { progress(0.5 + share / 2); });
-  AuditRung rung{2, "noise", {}, 0};
-  rung.checks = {variance_check(setting, noise), mean_check(noise), lag_check(noise, size.phantoms),
-                 agents_check(noise), restart_check(setting, noise, again)};
-  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return rung;
+  return climb_rung(setting, 2, "noise", [&]() -> std::vector<AuditCheck> {
+    const auto size = size_of(setting, subject.problem.agents);
+    const auto noise = phantom_noise(setting, subject, size, 1, pool, half_of(progress, false));
+    const auto again = phantom_noise(setting, subject, size, 2, pool, half_of(progress, true));
+    return {variance_check(setting, noise), mean_check(noise), lag_check(noise, size.phantoms),
+            agents_check(noise), restart_check(setting, noise, again)};
+  });
 }
 
 }  // namespace porter

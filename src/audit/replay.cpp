@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "core/vector_math.hpp"
-#include "message_sizes.hpp"
 #include "models.hpp"
 #include "target.hpp"
 
@@ -49,23 +47,14 @@ Neighbours random_neighbours(const Problem& problem, std::size_t agent, std::spa
   };
   const double lengths[] = {1e-6, 0.5, 1, 2, 1e3, 1e12};
   const auto u = random_vector(dim, tau * lengths[rng.below(6)], rng);
-  switch (kind) {
-    case 0:
-      return {real(), real()};
-    case 1:
-      return {u, real()};
-    case 2:
-    case 3:
-      return {u, opposite(u)};
-    case 4:
-      return {random_vector(dim, 1e9 * tau, rng), real()};
-    case 5:
-      return {spoiled(1e300), opposite(spoiled(1e300))};  // the square of the norm overflows
-    case 6:
-      return {spoiled(std::numeric_limits<double>::infinity()), real()};
-    default:
-      return {spoiled(std::numeric_limits<double>::quiet_NaN()), u};
-  }
+  if (kind == 0) return {real(), real()};
+  if (kind == 1) return {u, real()};
+  if (kind <= 3) return {u, opposite(u)};
+  if (kind == 4) return {random_vector(dim, 1e9 * tau, rng), real()};
+  // The square of the norm overflows.
+  if (kind == 5) return {spoiled(1e300), opposite(spoiled(1e300))};
+  if (kind == 6) return {spoiled(std::numeric_limits<double>::infinity()), real()};
+  return {spoiled(std::numeric_limits<double>::quiet_NaN()), u};
 }
 
 struct Difference {
@@ -139,8 +128,8 @@ AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& s
                                   Vector(problem.model.dim(), 0.0), setting.clip.tau, rng);
     const SubstitutedModel with(problem, 0, record, std::move(pair.with));
     const SubstitutedModel without(problem, 0, record, std::move(pair.without));
-    check.measured += message_bytes(options, subject, with, data, pool) !=
-                      message_bytes(options, subject, without, data, pool);
+    check.measured += message_bytes(subject, with, data, options, pool) !=
+                      message_bytes(subject, without, data, options, pool);
   }
   check.caught = check.measured > 0;
   check.note = fmt::format("{} pairs of trainings, 3 rounds each", kTrials);
@@ -151,30 +140,28 @@ AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& s
 
 AuditRung audit_replay(const AuditSetting& setting, const AuditSubject& subject, std::size_t trials,
                        const AuditProgress& progress) {
-  check_setting(setting);
-  const auto start = std::chrono::steady_clock::now();
-  ThreadPool pool(1);
-  const double promised = promised_sensitivity(setting);
-  double largest = 0, different = 0;
-  for (std::size_t trial = 0; trial < trials; ++trial) {
-    const auto [length, same_batch] =
-        one_replay(setting, subject.problem, static_cast<std::uint32_t>(trial), pool);
-    largest = std::max(largest, length);
-    different += same_batch ? 0 : 1;
-    progress(static_cast<double>(trial + 1) / static_cast<double>(trials + 1));
-  }
-  // Two computed means are each this far from the exact ones.
-  const std::size_t terms = setting.sampler.records(), b = setting.sampler.batch();
-  const double limit = promised + 2 * averaging_error(setting.clip.tau, terms, b);
-  AuditRung rung{1, "replay", {}, 0};
-  rung.checks.push_back({"distance before the noise", largest, limit, !(largest <= limit),
-                         fmt::format("{} pairs of neighbours, identical coins", trials)});
-  rung.checks.push_back(
-      {"batches that differ", different, 0, different > 0, "the batch may depend on coins only"});
-  rung.checks.push_back(message_size_check(setting, subject, pool));
-  progress(1);
-  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return rung;
+  return climb_rung(setting, 1, "replay", [&]() -> std::vector<AuditCheck> {
+    ThreadPool pool(1);
+    double largest = 0, different = 0;
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      const auto [length, same_batch] =
+          one_replay(setting, subject.problem, static_cast<std::uint32_t>(trial), pool);
+      largest = std::max(largest, length);
+      different += same_batch ? 0 : 1;
+      progress(static_cast<double>(trial + 1) / static_cast<double>(trials + 1));
+    }
+    // Two computed means are each this far from the exact ones.
+    const std::size_t terms = setting.sampler.records(), b = setting.sampler.batch();
+    const double limit =
+        promised_sensitivity(setting) + 2 * averaging_error(setting.clip.tau, terms, b);
+    const auto sizes = message_size_check(setting, subject, pool);
+    progress(1);
+    return {
+        {"distance before the noise", largest, limit, !(largest <= limit),
+         fmt::format("{} pairs of neighbours, identical coins", trials)},
+        {"batches that differ", different, 0, different > 0, "the batch may depend on coins only"},
+        sizes};
+  });
 }
 
 }  // namespace porter

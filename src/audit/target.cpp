@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target.hpp"
 
+#include <chrono>
 #include <cmath>
-
-#include "core/vector_math.hpp"
 
 namespace porter {
 namespace {
@@ -14,15 +13,6 @@ double planted_sigma(const AuditSetting& setting) {
     return sigma / static_cast<double>(setting.sampler.batch());
   if (setting.fault == Fault::variance) return sigma < 1 ? sigma * sigma : std::sqrt(sigma);
   return sigma;
-}
-
-GradientOptions released_options(const AuditSetting& setting, std::size_t dim) {
-  auto options = planted_options(setting, dim);
-  if (setting.fault == Fault::shared_noise) {
-    options.noise_stddev = 0;
-    options.secure.reset();
-  }
-  return options;
 }
 
 }  // namespace
@@ -49,24 +39,47 @@ GradientOptions planted_options(const AuditSetting& setting, std::size_t dim) {
   return options;
 }
 
-ReleasedGradients::ReleasedGradients(const AuditSetting& setting, const Problem& problem,
-                                     std::uint32_t life, ThreadPool& pool)
-    : estimator_(problem, released_options(setting, problem.model.dim()), pool),
-      shared_(setting.fault == Fault::shared_noise),
-      sigma_(setting.sigma),
-      shared_seed_(run_seed(setting.seed, life, false)) {}
+std::unique_ptr<Algorithm> audited_algorithm(const AuditSubject& subject, const Model& model,
+                                             const Dataset& data, const GradientOptions& options,
+                                             ThreadPool& pool) {
+  return make_algorithm(subject.algorithm, {.problem = {model, data, subject.problem.agents},
+                                            .network = subject.network,
+                                            .compressor = subject.compressor,
+                                            .pool = pool,
+                                            .start = std::vector<double>(model.dim(), 0.0),
+                                            .eta = subject.eta,
+                                            .gamma = subject.gamma,
+                                            .gradients = options});
+}
 
-void ReleasedGradients::estimate(const Rows& X, std::uint32_t round, Rows& G) {
-  estimator_.estimate(X, round, G);
-  if (!shared_) return;
-  std::vector<double> noise(G.dim());
-  RngStream(shared_seed_, Draw::noise, 0, round).fill_normal(noise);
-  for (std::size_t agent = 0; agent < G.agents(); ++agent) axpy(sigma_, noise, G.row(agent));
+std::vector<std::uint64_t> message_bytes(const AuditSubject& subject, const Model& model,
+                                         const Dataset& data, const GradientOptions& options,
+                                         ThreadPool& pool) {
+  const auto algorithm = audited_algorithm(subject, model, data, options, pool);
+  std::vector<std::uint64_t> bytes;
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    algorithm->step(round);
+    bytes.push_back(algorithm->traffic().message_bytes);
+  }
+  return bytes;
 }
 
 std::uint64_t run_seed(std::uint64_t seed, std::size_t run, bool with_canary) {
   return RngStream(seed, Draw::test, with_canary ? 1 : 0, static_cast<std::uint32_t>(run))
       .next_u64();
+}
+
+AuditRung climb_rung(const AuditSetting& setting, int number, const char* title,
+                     const std::function<std::vector<AuditCheck>()>& find_checks) {
+  check_setting(setting);
+  const auto start = std::chrono::steady_clock::now();
+  AuditRung rung{number, title, find_checks(), 0};
+  rung.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return rung;
+}
+
+AuditProgress half_of(const AuditProgress& progress, bool second) {
+  return [&progress, second](double share) { progress((second ? 0.5 : 0) + share / 2); };
 }
 
 }  // namespace porter
