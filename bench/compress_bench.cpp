@@ -9,7 +9,6 @@
 #include "algo/message.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/core/sampling.hpp"
 
 namespace {
 

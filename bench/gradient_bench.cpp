@@ -9,7 +9,7 @@
 #include "core/vector_math.hpp"
 #include "porter/algo/gradients.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/train/evaluator.hpp"
+#include "train/evaluator.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "core/simd.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
-#include "porter/privacy/secure_noise.hpp"
+#include "privacy/secure_noise.hpp"
 
 namespace {
 

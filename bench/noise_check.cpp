@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "chi_square.hpp"
-#include "porter/privacy/secure_noise.hpp"
+#include "privacy/secure_noise.hpp"
 
 namespace {
 

@@ -5,11 +5,11 @@
 
 #include "porter/agent/agent.hpp"
 #include "porter/comm/keys.hpp"
+#include "porter/comm/mpi.hpp"
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/ledger.hpp"
-#include "porter/train/run_folder.hpp"
 #include "porter/train/train.hpp"
 #include "porter/version.hpp"

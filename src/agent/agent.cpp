@@ -5,10 +5,13 @@
 #include <deque>
 
 #include "agent_folder.hpp"
+#include "comm/exchange.hpp"
+#include "comm/tls.hpp"
 #include "file_journal.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/ledgers.hpp"
 #include "porter/train/train.hpp"
+#include "train/ledgers.hpp"
+#include "train/run_data.hpp"
 
 namespace porter {
 namespace {
@@ -166,25 +169,26 @@ class AgentRun {
               .report = hooks_.log,
               .journal = journal_.get()};
     for (const auto& peer : options_.peers) link.names.push_back(peer.name);
-    link.transport = network_ = hooks_.connect(
-        *link.hosting,
-        {.identity = load_identity(options_.authority, options_.certificate, options_.key),
-         .process = options_.index,
-         .peers = options_.peers,
-         .listen = options_.listen,
-         .facts = std::move(facts),
-         .max_message = Exchange::max_message(parts.facts.dim, parts.facts.agents),
-         .peer_wait = options_.peer_wait,
-         .start_wait = options_.start_wait,
-         .round_wait = options_.round_wait,
-         .keepalive = options_.keepalive,
-         .resume_after = round * gossip,
-         .seen = done * gossip,
-         .forgotten = kept ? checkpoint_->sent.front().step - 1 : round * gossip,
-         .may_restart = true,
-         .report = hooks_.log,
-         .links = hooks_.links,
-         .trace = hooks_.trace});
+    const auto connect = hooks_.connect ? hooks_.connect : make_network_transport;
+    link.transport = network_ =
+        connect(*link.hosting,
+                {.identity = load_identity(options_.authority, options_.certificate, options_.key),
+                 .process = options_.index,
+                 .peers = options_.peers,
+                 .listen = options_.listen,
+                 .facts = std::move(facts),
+                 .max_message = Exchange::max_message(parts.facts.dim, parts.facts.agents),
+                 .peer_wait = options_.peer_wait,
+                 .start_wait = options_.start_wait,
+                 .round_wait = options_.round_wait,
+                 .keepalive = options_.keepalive,
+                 .resume_after = round * gossip,
+                 .seen = done * gossip,
+                 .forgotten = kept ? checkpoint_->sent.front().step - 1 : round * gossip,
+                 .may_restart = true,
+                 .report = hooks_.log,
+                 .links = hooks_.links,
+                 .trace = hooks_.trace});
     return link;
   }
 
@@ -326,7 +330,7 @@ class AgentRun {
     // Rounds that are done again after a restart have been released before.
     const auto releases = std::max(trainer_->releases(), ledgers_.charges());
     status_.epsilon = trainer_->privacy().epsilon(releases);
-    status_.secret = trainer_->privacy().secure().has_value();
+    status_.secret = trainer_->privacy().secure() != nullptr;
     hooks_.after_round(status_);
   }
 

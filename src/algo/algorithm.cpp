@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "porter/comm/exchange.hpp"
+#include "comm/exchange.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/bounds.hpp"
+#include "algo/bounds.hpp"
 
 #include <cmath>
 #include <limits>

@@ -10,8 +10,22 @@
 #include "core/normal_noise.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
+#include "privacy/secure_noise.hpp"
 
 namespace porter {
+
+// Some of it is as long as x, so there is none per agent.
+struct GradientEstimator::Desk {
+  std::vector<std::uint32_t> batch;
+  Workspace workspace;
+  std::vector<double> term;  // of one sample
+  std::vector<double> x, g;  // of an agent whose rows are float
+};
+
+struct GradientEstimator::Secrets {
+  SamplingStream sampling;
+  NoiseStream noise;
+};
 
 GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptions& options,
                                      ThreadPool& pool)
@@ -21,12 +35,10 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
       factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
       scales_(problem.agents, 1.0) {
   if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
-  if (!options_.secure) return;
-  for (std::size_t agent = 0; agent < problem.agents; ++agent) {
-    secret_sampling_.emplace_back();
-    secret_noise_.emplace_back();
-  }
+  if (options_.secure) secrets_ = std::vector<Secrets>(problem.agents);
 }
+
+GradientEstimator::~GradientEstimator() = default;
 
 void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
   std::vector<std::uint32_t> all(problem_.agents);
@@ -71,7 +83,7 @@ void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<cons
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
-  options_.secure->release(g, secret_noise_[agent]);
+  options_.secure->release(g, secrets_[agent].noise);
   if (options_.journal) options_.journal->record(agent, round, g);
 }
 
@@ -126,7 +138,7 @@ std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std:
 
 void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
                                    std::vector<std::uint32_t>& batch) {
-  if (options_.secure) return options_.sampler.draw(secret_sampling_[agent], batch);
+  if (options_.secure) return options_.sampler.draw(secrets_[agent].sampling, batch);
   RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
   options_.sampler.draw(rng, batch);
 }

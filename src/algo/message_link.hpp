@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "algo/bounds.hpp"
+#include "comm/exchange.hpp"
 #include "message.hpp"
 #include "porter/algo/algorithm.hpp"
-#include "porter/algo/bounds.hpp"
-#include "porter/comm/exchange.hpp"
 #include "sweep_mask.hpp"
 #include "team.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/algo/problem.hpp"
+#include "porter/algo/gradients.hpp"
 
 namespace porter {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "message_link.hpp"
-#include "porter/core/lender.hpp"
+#include "porter/core/thread_pool.hpp"
 
 namespace porter {
 

@@ -13,6 +13,7 @@
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
 #include "porter/io/npy.hpp"
+#include "privacy/secure_noise.hpp"
 #include "target.hpp"
 
 namespace porter {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "audit/audit.hpp"
+#include "privacy/secure_noise.hpp"
 #include "worst_case.hpp"
 
 namespace porter {
@@ -16,7 +17,7 @@ class WorstCaseMechanism {
   explicit WorstCaseMechanism(const AuditSetting& setting);
 
   /// Whether noise and batches come from secret streams.
-  bool secret() const { return options_.secure.has_value(); }
+  bool secret() const { return options_.secure != nullptr; }
 
   /// One round of simulated noise: the bits of GradientEstimator from the same streams.
   double release(std::uint64_t seed, std::uint32_t round, std::size_t canary, bool with);

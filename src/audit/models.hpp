@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "porter/algo/problem.hpp"
+#include "porter/algo/gradients.hpp"
 
 namespace porter {
 

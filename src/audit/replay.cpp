@@ -7,6 +7,7 @@
 
 #include "core/vector_math.hpp"
 #include "models.hpp"
+#include "privacy/secure_noise.hpp"
 #include "target.hpp"
 
 namespace porter {

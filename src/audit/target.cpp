@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "privacy/secure_noise.hpp"
+
 namespace porter {
 namespace {
 
@@ -35,7 +37,8 @@ GradientOptions planted_options(const AuditSetting& setting, std::size_t dim) {
   auto options = seeded_options(setting);
   // Noise that a restart repeats is what a seed gives where secret noise was promised.
   if (setting.secure && setting.fault != Fault::reused_noise)
-    options.secure.emplace(options.noise_stddev, promised_sensitivity(setting), dim);
+    options.secure =
+        std::make_shared<SecureNoise>(options.noise_stddev, promised_sensitivity(setting), dim);
   return options;
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "porter/comm/hosting.hpp"
+#include "porter/comm/transport.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/exchange.hpp"
+#include "comm/exchange.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -142,7 +142,7 @@ Exchange::Incoming Exchange::read(std::uint32_t step, std::size_t vectors,
   return message;
 }
 
-Exchange::Bytes Exchange::bytes() const {
+MessageBytes Exchange::bytes() const {
   return {posted_, received_, posted_overhead_, received_overhead_};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/link_meter.hpp"
+#include "porter/comm/monitor.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/hosting.hpp"
-#include "porter/comm/link_meter.hpp"
-#include "porter/comm/round_trace.hpp"
+#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"

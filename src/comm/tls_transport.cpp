@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "checks.hpp"
+#include "comm/tls.hpp"
 #include "mailbox.hpp"
-#include "porter/comm/tls.hpp"
 #include "tls_door.hpp"
 #include "tls_links.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls_wire.hpp"
 
+#include "comm/frame.hpp"
 #include "core/text.hpp"
 #include "fact_differences.hpp"
-#include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

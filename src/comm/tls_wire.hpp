@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "porter/comm/tls.hpp"
+#include "comm/tls.hpp"
 #include "porter/core/bytes.hpp"
 
 namespace porter {

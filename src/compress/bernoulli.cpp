@@ -6,7 +6,7 @@
 #include "compressors.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
-#include "porter/core/sampling.hpp"
+#include "porter/core/rng.hpp"
 
 namespace porter {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "core/vectors.hpp"
-#include "porter/core/sampling.hpp"
+#include "porter/core/rng.hpp"
 
 namespace porter {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compressors.hpp"
 #include "floats.hpp"
-#include "porter/core/sampling.hpp"
+#include "porter/core/rng.hpp"
 
 namespace porter {
 namespace {

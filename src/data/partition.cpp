@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/data/partition.hpp"
+#include "porter/data/load.hpp"
 
 #include <algorithm>
 #include <limits>

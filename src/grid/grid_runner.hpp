@@ -11,8 +11,8 @@
 
 #include "grid_journal.hpp"
 #include "porter/core/thread_pool.hpp"
-#include "porter/train/accountant_cache.hpp"
-#include "porter/train/run_data.hpp"
+#include "train/accountant_cache.hpp"
+#include "train/run_data.hpp"
 
 namespace porter {
 

@@ -8,7 +8,7 @@
 #include "clip_terms.hpp"
 #include "core/vector_math.hpp"
 #include "float_pass.hpp"
-#include "porter/core/lender.hpp"
+#include "porter/core/thread_pool.hpp"
 #include "registry.hpp"
 #include "sample_pass.hpp"
 #include "terms.hpp"

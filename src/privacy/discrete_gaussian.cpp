@@ -30,7 +30,7 @@
 //   both     at least half of the trials are accepted, which turns them into 2 (2 a + b) < 2^-98;
 //   tail     the mass beyond 13 s that is never drawn is at most 2 exp(-13^2 / 2) < 2^-120.
 // statistical_distance() returns 2^-96.
-#include "porter/privacy/discrete_gaussian.hpp"
+#include "privacy/discrete_gaussian.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/secret_stream.hpp"
+#include "privacy/secret_stream.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/accountant_cache.hpp"
+#include "train/accountant_cache.hpp"
 
 namespace porter {
 

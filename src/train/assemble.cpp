@@ -9,8 +9,9 @@
 
 #include "memory.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/evaluator.hpp"
 #include "start.hpp"
+#include "train/evaluator.hpp"
+#include "train/run_data.hpp"
 #include "train/schedule.hpp"
 
 namespace porter {
@@ -197,9 +198,8 @@ RunParts assemble(const Config& config, Sources sources) {
           parts.start.size(), " entries, but the model has d = ", dim);
   parts.make = sources.algorithm ? std::move(sources.algorithm) : parts.algorithm().make;
   draw_output(config, parts.facts);
-  parts.privacy = std::make_shared<const RunPrivacy>(
-      config, parts.sampler(), dim,
-      sources.accounts ? std::move(sources.accounts) : std::make_shared<AccountantCache>());
+  parts.privacy =
+      std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(sources.accounts));
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
   return parts;

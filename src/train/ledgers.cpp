@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/ledgers.hpp"
+#include "train/ledgers.hpp"
 
 #include <sys/resource.h>
 

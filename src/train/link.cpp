@@ -3,10 +3,12 @@
 
 #include <sstream>
 
+#include "comm/exchange.hpp"
 #include "config/config_keys.hpp"
 #include "config/difference.hpp"
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

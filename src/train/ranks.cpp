@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/ranks.hpp"
+#include "porter/train/train.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 #include "io/file.hpp"
+#include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/run_data.hpp"
+#include "train/run_data.hpp"
 
 #include <new>
 
 #include "core/text.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/partition.hpp"
+#include "porter/data/load.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/run_folder.hpp"
+#include "train/run_folder.hpp"
 
 #include <array>
 #include <cerrno>

@@ -12,7 +12,9 @@
 #include "porter/core/error.hpp"
 #include "porter/privacy/clip.hpp"
 #include "privacy/paper.hpp"
+#include "privacy/secure_noise.hpp"
 #include "svrg_privacy.hpp"
+#include "train/accountant_cache.hpp"
 
 namespace porter {
 namespace {
@@ -30,13 +32,14 @@ double noise_shared_by(const Config& config) {
                                                        : 1.0;
 }
 
-SecureNoise make_secure(double sigma, double tau, const BatchSampler& sampler, Adjacency adjacency,
-                        std::size_t dim) {
+std::shared_ptr<const SecureNoise> make_secure(double sigma, double tau,
+                                               const BatchSampler& sampler, Adjacency adjacency,
+                                               std::size_t dim) {
   const std::size_t terms =
       sampler.kind() == Sampler::poisson ? sampler.records() : sampler.batch();
   const double sensitivity = records_moved(adjacency) * tau / static_cast<double>(sampler.batch()) +
                              2 * averaging_error(tau, terms, sampler.batch());
-  return {sigma, sensitivity, dim};
+  return std::make_shared<SecureNoise>(sigma, sensitivity, dim);
 }
 
 }  // namespace
@@ -52,7 +55,7 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
       sampler_(sampler),
       dim_(dim),
       tau_(config.algorithm.clip.tau / noise_shared_by(config)),
-      cache_(std::move(cache)),
+      cache_(cache ? std::move(cache) : std::make_shared<AccountantCache>()),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;

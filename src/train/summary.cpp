@@ -7,8 +7,8 @@
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/run_folder.hpp"
 #include "porter/version.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <cmath>
 
+#include "algo/bounds.hpp"
+#include "comm/exchange.hpp"
 #include "core/vector_math.hpp"
 #include "memory.hpp"
 #include "porter/core/error.hpp"
 #include "small_round.hpp"
+#include "train/evaluator.hpp"
 
 namespace porter {
 namespace {
@@ -37,12 +40,14 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
     auto setup = algorithm_setup(parts_, pool);
     setup.exchange = exchange_.get();
     if (link_) setup.gradients.journal = link_->journal;
-    bounds_ = public_bounds(setup);
+    bounds_ = std::make_unique<PublicBounds>(public_bounds(setup));
     return parts_.make(setup);
   });
   if (!parts_.data.holder)
     evaluator_ = std::make_unique<Evaluator>(parts_.problem(), parts_.data.test.get(), pool_);
 }
+
+Trainer::~Trainer() = default;
 
 void Trainer::step() {
   const auto start = Clock::now();
@@ -90,7 +95,7 @@ bool Trainer::has_diverged(const MetricsRow& row) const {
   const auto mean = mean_row(X);
   if (!all_finite(mean)) return true;
   if (!parts_.network) return false;
-  const double limit = bounds_.apart(std::sqrt(squared_norm(mean)));
+  const double limit = bounds_->apart(std::sqrt(squared_norm(mean)));
   for (std::size_t i = 0; i < X.agents(); ++i)
     if (!(std::sqrt(squared_distance(X.row(i), mean)) <= limit)) return true;
   return false;

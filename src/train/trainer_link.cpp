@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/exchange.hpp"
+#include "porter/comm/mpi.hpp"
 #include "porter/train/trainer.hpp"
 
 namespace porter {

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "comm/tls.hpp"
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"

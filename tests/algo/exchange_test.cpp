@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "algo/message.hpp"
+#include "comm/exchange.hpp"
 #include "compress_cases.hpp"
 #include "in_process.hpp"
-#include "porter/comm/exchange.hpp"
 #include "toy_network.hpp"
 
 namespace porter {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/vector_math.hpp"
+#include "privacy/secure_noise.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -151,14 +152,14 @@ TEST(Gradients, AnEmptyPoissonBatchStillSendsNoise) {
 
 TEST(Gradients, SecureNoiseIsOnItsGridAndNeverTheSameTwice) {
   Fixture f;
-  const SecureNoise secure(0.5, 2.0 / 4, 8);
+  const auto secure = std::make_shared<SecureNoise>(0.5, 2.0 / 4, 8);
   const GradientOptions options{.sampler = Fixture::sampler(4),
                                 .clip = parse_clip("smooth:1"),
                                 .noise_stddev = 0.5,
                                 .secure = secure};
   const auto first = f.estimate(options), second = f.estimate(options);
   EXPECT_FALSE(first == second);  // same seed, same round
-  for (const double value : first.flat()) EXPECT_EQ(std::remainder(value, secure.grid()), 0);
+  for (const double value : first.flat()) EXPECT_EQ(std::remainder(value, secure->grid()), 0);
 }
 
 TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat) {

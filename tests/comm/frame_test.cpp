@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/frame.hpp"
+#include "comm/frame.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/lender.hpp"
+#include "porter/core/thread_pool.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-
-#include "porter/core/thread_pool.hpp"
 
 namespace porter {
 namespace {

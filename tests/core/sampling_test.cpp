@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/sampling.hpp"
+#include "porter/core/rng.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include "porter/core/rng.hpp"
 
 namespace porter {
 namespace {

@@ -9,7 +9,7 @@
 #include "data/sources.hpp"
 #include "data/summary.hpp"
 #include "io/file.hpp"
-#include "porter/data/partition.hpp"
+#include "porter/data/load.hpp"
 #include "real_data.hpp"
 
 namespace porter {

@@ -8,6 +8,7 @@
 #include "fuzz.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
+#include "train/run_data.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message of frames from a stranger, as an algorithm gets it: refused, or taken with all its
 // spans inside the input.
-#include "porter/comm/exchange.hpp"
+#include "comm/exchange.hpp"
 
 #include <cstdlib>
 #include <cstring>

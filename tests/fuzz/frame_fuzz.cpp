@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame from a stranger: refused, or a view whose vectors lie inside the input. The stream reader
 // must agree with the decoder, however the bytes are cut.
-#include "porter/comm/frame.hpp"
+#include "comm/frame.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -4,9 +4,9 @@
 // are told is one short line.
 #include <cstdlib>
 
+#include "comm/frame.hpp"
 #include "comm/tls_wire.hpp"
 #include "fuzz.hpp"
-#include "porter/comm/frame.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include "fuzz.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/run_folder.hpp"
 #include "report/trace.hpp"
 #include "temp_dir.hpp"
+#include "train/run_folder.hpp"
 
 std::vector<std::string> fuzz_seeds() {
   return {

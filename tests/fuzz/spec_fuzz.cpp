@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/error.hpp"
-#include "porter/data/partition.hpp"
+#include "porter/data/load.hpp"
 #include "porter/graph/mixing.hpp"
 #include "porter/privacy/clip.hpp"
 #include "toy_data.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/privacy/discrete_gaussian.hpp"
+#include "privacy/discrete_gaussian.hpp"
 
 #include <gtest/gtest.h>
 

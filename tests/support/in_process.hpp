@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "porter/comm/hosting.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {

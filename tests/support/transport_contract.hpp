@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "porter/comm/hosting.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"

@@ -9,9 +9,10 @@
 #include <limits>
 #include <map>
 
+#include "comm/frame.hpp"
+#include "comm/tls.hpp"
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
-#include "porter/comm/frame.hpp"
 #include "porter/core/error.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/tls.hpp"
+#include "comm/tls.hpp"
 #include "porter/core/error.hpp"
 #include "temp_dir.hpp"
 

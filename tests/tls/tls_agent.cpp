@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "porter/comm/tls.hpp"
+#include "comm/tls.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"

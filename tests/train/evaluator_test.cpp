@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/evaluator.hpp"
+#include "train/evaluator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 #include "core/vector_math.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/run_folder.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {

@@ -161,8 +161,7 @@ int run(const Options& given) {
   try {
     const auto status =
         run_agent(options, out,
-                  {.connect = make_network_transport,
-                   .log = [&](const std::string& text) { log.info(text); },
+                  {.log = [&](const std::string& text) { log.info(text); },
                    .after_round = [&](const AgentStatus& now) { board.update(now); },
                    .stop_requested = interrupted,
                    .links = board.links(),

@@ -11,7 +11,6 @@
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
-#include "porter/data/partition.hpp"
 
 namespace porter::cli {
 namespace {

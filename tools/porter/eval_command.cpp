@@ -12,8 +12,8 @@
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
-#include "porter/train/evaluator.hpp"
-#include "porter/train/run_data.hpp"
+#include "train/evaluator.hpp"
+#include "train/run_data.hpp"
 
 namespace porter::cli {
 namespace {

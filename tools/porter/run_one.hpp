@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "porter/train/run_folder.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter::cli {
 

@@ -6,7 +6,7 @@
 
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/ranks.hpp"
+#include "porter/train/train.hpp"
 #include "porter/version.hpp"
 #include "progress.hpp"
 #include "run_one.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "porter/algo/gradients.hpp"
-#include "porter/algo/problem.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"

@@ -3,22 +3,53 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "porter/algo/problem.hpp"
 #include "porter/core/choice.hpp"
-#include "porter/core/lender.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "porter/data/dataset.hpp"
+#include "porter/graph/graph.hpp"
+#include "porter/graph/mixing.hpp"
+#include "porter/model/model.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/clip.hpp"
-#include "porter/privacy/secret_stream.hpp"
-#include "porter/privacy/secure_noise.hpp"
 
 namespace porter {
+
+/// What the agents minimise together: f(x) = mean over all rows of the model's loss. Agent i holds
+/// rows [i m, (i + 1) m) of the training set. Views: the owner outlives them.
+struct Problem {
+  const Model& model;
+  const Dataset& train;
+  std::size_t agents;
+  std::optional<std::uint32_t> holder = std::nullopt;  ///< the only agent whose rows these are
+
+  std::size_t samples_per_agent() const { return holder ? train.rows() : train.rows() / agents; }
+  std::size_t first_row(std::size_t agent) const {
+    return holder ? 0 : agent * samples_per_agent();
+  }
+  Sample sample(std::size_t agent, std::size_t index) const {
+    return train[first_row(agent) + index];
+  }
+  /// Whether that sample counts for nothing.
+  bool is_void(std::size_t agent, std::size_t index) const {
+    return train.is_void(first_row(agent) + index);
+  }
+};
+
+/// Who talks to whom, and with what weights.
+struct Network {
+  Graph graph;
+  Mixing mixing;
+};
+
+/// Who gets the messages of each agent: its neighbours.
+std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph);
 
 /// A matrix of an algorithm's state under the name it has in a checkpoint.
 struct NamedRows {
@@ -40,6 +71,8 @@ class ReleaseJournal {
   virtual void record(std::size_t agent, std::uint32_t round, std::span<const double> g) = 0;
 };
 
+class SecureNoise;
+
 struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
@@ -51,7 +84,7 @@ struct GradientOptions {
   std::uint64_t seed = 1;
   /// Present: batches and noise come from secret streams, and the noise is added on its grid.
   /// Absent: both are simulated from the seed.
-  std::optional<SecureNoise> secure = std::nullopt;
+  std::shared_ptr<const SecureNoise> secure = nullptr;
   ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
 };
 
@@ -62,6 +95,7 @@ struct GradientOptions {
 class GradientEstimator {
  public:
   GradientEstimator(const Problem& problem, const GradientOptions& options, ThreadPool& pool);
+  ~GradientEstimator();
 
   /// Row i of G from row i of X, or from the only row of X where all agents share one point.
   void estimate(const Rows& X, std::uint32_t round, Rows& G);
@@ -95,14 +129,8 @@ class GradientEstimator {
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
-  // What a thread needs while it computes a gradient. Some of it is as long as x, so there is none
-  // per agent.
-  struct Desk {
-    std::vector<std::uint32_t> batch;
-    Workspace workspace;
-    std::vector<double> term;  // of one sample
-    std::vector<double> x, g;  // of an agent whose rows are float
-  };
+  struct Desk;     // what a thread needs while it computes a gradient
+  struct Secrets;  // an agent's streams
 
   void prepare_at(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
                   std::span<double> g);
@@ -121,10 +149,9 @@ class GradientEstimator {
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
   Lender<Desk> desks_;
-  std::vector<double> scales_;                   // per agent: the factor of its prepared gradient
-  Rows M_;                                       // the low-pass; empty without momentum
-  std::vector<SamplingStream> secret_sampling_;  // one per agent; empty where simulated
-  std::vector<NoiseStream> secret_noise_;
+  std::vector<double> scales_;    // per agent: the factor of its prepared gradient
+  Rows M_;                        // the low-pass; empty without momentum
+  std::vector<Secrets> secrets_;  // one per agent; empty where simulated
 };
 
 }  // namespace porter

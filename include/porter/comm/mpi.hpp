@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/hosting.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/rows.hpp"

@@ -11,7 +11,6 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/choice.hpp"
 #include "porter/data/load.hpp"
-#include "porter/data/partition.hpp"
 #include "porter/model/model.hpp"
 #include "porter/privacy/statement.hpp"
 

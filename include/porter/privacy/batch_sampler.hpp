@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "porter/core/sampling.hpp"
+#include "porter/core/rng.hpp"
 #include "porter/privacy/accountant.hpp"
 
 namespace porter {

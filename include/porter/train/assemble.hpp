@@ -8,10 +8,20 @@
 #include <vector>
 
 #include "porter/algo/algorithm.hpp"
-#include "porter/train/run_data.hpp"
+#include "porter/config/config.hpp"
 #include "porter/train/run_privacy.hpp"
 
 namespace porter {
+
+/// The data of a run. Nobody changes it, so runs may share it.
+struct RunData {
+  std::shared_ptr<const Dataset> train;  ///< the rows of agent 0, then those of agent 1, ...
+  std::shared_ptr<const Dataset> test;   ///< null where there is none
+  std::string source;                    ///< what it is and where it came from
+  std::string warning = {};              ///< DataPair::warning
+  /// Present: the training rows are those of this agent only.
+  std::optional<std::uint32_t> holder = std::nullopt;
+};
 
 using MakeAlgorithm = std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)>;
 

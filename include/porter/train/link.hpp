@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/exchange.hpp"
-#include "porter/comm/hosting.hpp"
-#include "porter/comm/mpi.hpp"
-#include "porter/comm/round_trace.hpp"
+#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/train/assemble.hpp"
 
 namespace porter {
+
+class Exchange;
+class MpiSession;
+class RoundTrace;
 
 /// How a process takes part in a run that is spread over several: whose agents are where, and what
 /// carries the messages.

@@ -10,11 +10,12 @@
 #include "porter/config/config.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/batch_sampler.hpp"
-#include "porter/privacy/secure_noise.hpp"
 #include "porter/privacy/statement.hpp"
-#include "porter/train/accountant_cache.hpp"
 
 namespace porter {
+
+class AccountantCache;
+class SecureNoise;
 
 /// The noise of a run and what it is worth to each agent: local differential privacy of its records
 /// against everybody else, at the config's delta. A release is one round's noised gradient of one
@@ -24,12 +25,12 @@ class RunPrivacy {
   /// Works out sigma. Error{usage} names the key that makes the request impossible. Runs of one
   /// process may share a cache.
   RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
-             std::shared_ptr<AccountantCache> cache = std::make_shared<AccountantCache>());
+             std::shared_ptr<AccountantCache> cache = nullptr);
   ~RunPrivacy();
 
   double sigma() const { return sigma_; }
-  /// Present where the noise is secret.
-  const std::optional<SecureNoise>& secure() const { return secure_; }
+  /// Null unless the noise is secret.
+  const std::shared_ptr<const SecureNoise>& secure() const { return secure_; }
 
   /// 1/m: a delta that is not below it allows to publish a record.
   double one_record() const { return 1 / static_cast<double>(sampler_.records()); }
@@ -72,7 +73,7 @@ class RunPrivacy {
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
   bool accounted_ = false;  // whether anything can be certified
-  std::optional<SecureNoise> secure_;
+  std::shared_ptr<const SecureNoise> secure_;
   std::shared_ptr<AccountantCache> cache_;
   std::shared_ptr<const EpsilonCurve> curve_;
   std::uint64_t most_releases_ = 0;

@@ -7,13 +7,14 @@
 #include <optional>
 #include <vector>
 
-#include "porter/algo/bounds.hpp"
-#include "porter/comm/exchange.hpp"
 #include "porter/train/checkpoint.hpp"
-#include "porter/train/evaluator.hpp"
 #include "porter/train/link.hpp"
 
 namespace porter {
+
+class Evaluator;
+class Exchange;
+struct PublicBounds;
 
 /// One training run and its state after some rounds. With a link this is one process's part of the
 /// run; what is marked as collective is then done by all of them in the same order, and its results
@@ -22,6 +23,7 @@ class Trainer {
  public:
   /// Error{io} if there is no memory for the state.
   explicit Trainer(RunParts parts, std::optional<Link> link = std::nullopt);
+  ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -86,7 +88,7 @@ class Trainer {
   RunParts parts_;
   std::optional<Link> link_;
   ThreadPool pool_, one_thread_{1};
-  PublicBounds bounds_;
+  std::unique_ptr<const PublicBounds> bounds_;
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;  // null where some of the data are elsewhere

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grid/grid.hpp"
-#include "porter/train/run_folder.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 

@@ -7,19 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "porter/config/config.hpp"
+#include "porter/train/assemble.hpp"
 
 namespace porter {
-
-/// The data of a run. Nobody changes it, so runs may share it.
-struct RunData {
-  std::shared_ptr<const Dataset> train;  ///< the rows of agent 0, then those of agent 1, ...
-  std::shared_ptr<const Dataset> test;   ///< null where there is none
-  std::string source;                    ///< what it is and where it came from
-  std::string warning = {};              ///< DataPair::warning
-  /// Present: the training rows are those of this agent only.
-  std::optional<std::uint32_t> holder = std::nullopt;
-};
 
 /// What load_data is asked for: the config's section, and whether there is a guarantee to keep.
 DataOptions data_options(const Config& config);

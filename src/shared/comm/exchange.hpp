@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/frame.hpp"
-#include "porter/comm/hosting.hpp"
-#include "porter/comm/round_trace.hpp"
+#include "comm/frame.hpp"
+#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {
@@ -78,12 +77,7 @@ class Exchange {
 
   void report(const std::string& text) const { options_.report(text); }
 
-  /// Bytes so far: what was posted and received, once per message and process; `overhead` is the
-  /// part that is not the vectors of updates.
-  struct Bytes {
-    std::uint64_t posted = 0, received = 0, posted_overhead = 0, received_overhead = 0;
-  };
-  Bytes bytes() const;
+  MessageBytes bytes() const;
   /// How long collect has waited for messages, in seconds.
   double waited() const { return 1e-9 * static_cast<double>(waited_ns_.load()); }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "porter/privacy/secret_stream.hpp"
+#include "privacy/secret_stream.hpp"
 
 namespace porter {
 

@@ -10,18 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/hosting.hpp"
 #include "porter/comm/keys.hpp"
-#include "porter/comm/link_meter.hpp"
-#include "porter/comm/round_trace.hpp"
+#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {
-
-/// Where a process of the hosting is found, and the name that its certificate must carry.
-struct Peer {
-  std::string name, address;  ///< "hospital-b", "10.0.0.2:7400"
-};
 
 struct NetworkOptions {
   Identity identity;

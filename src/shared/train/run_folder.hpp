@@ -6,13 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "porter/train/ledgers.hpp"
 #include "porter/train/train.hpp"
+#include "train/ledgers.hpp"
 
 namespace porter {
-
-/// What to do when the folder exists.
-enum class ExistingRun { refuse, resume, replace };
 
 /// The files of one run: config.toml, metrics.csv, summary.json, privacy.json, graph.svg,
 /// model.npz, checkpoint/.
@@ -73,8 +70,4 @@ TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
 
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
-/// The same in one call: begins a run in the folder, or goes on where one of the same config was.
-TrainStatus train_in(const std::filesystem::path& folder, Trainer& trainer,
-                     std::vector<Observer> observers = {});
-
 }  // namespace porter

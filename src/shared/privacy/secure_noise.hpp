@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "porter/privacy/discrete_gaussian.hpp"
+#include "privacy/discrete_gaussian.hpp"
 
 namespace porter {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "porter/algo/problem.hpp"
+#include "porter/algo/gradients.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "porter/train/metrics.hpp"
