@@ -157,6 +157,19 @@ std::vector<std::string> compare_notes(std::span<const Trace> traces) {
   return notes;
 }
 
+std::string comparison_text(std::span<const Trace> traces, bool markdown) {
+  const auto table = compare_runs(traces);
+  const char* bullet = markdown ? "- " : "  ";
+  auto text = fmt::format(
+      "{}\n{}Figures of the last evaluation, at the average of the agents unless said otherwise; "
+      "{}: best of the runs that did not diverge.\n",
+      markdown ? table.to_markdown() : table.to_text(), bullet, markdown ? "bold" : "*");
+  for (const auto& note : compare_notes(traces)) text += bullet + note + '\n';
+  for (const auto& group : privacy_groups(traces))
+    text += fmt::format("{}Privacy of {}: {}\n", bullet, group.run_list(), group.text);
+  return text;
+}
+
 std::string PrivacyGroup::run_list() const { return listing(runs); }
 
 std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <optional>
+#include <mutex>
 #include <thread>
-#include <utility>
 
-#include "agent_log.hpp"
 #include "commands.hpp"
 #include "config/difference.hpp"
+#include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/json.hpp"
 #include "metrics_server.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
@@ -29,6 +29,38 @@ struct Options {
   std::string config, out, trace;
   std::vector<std::string> overrides;
   bool insecure_test_noise = false, allow_no_noise = false;
+};
+
+/// Lines on standard error and in FOLDER/agent.log, each with the time and the agent's name, as
+/// text or as JSON. The folder must be there. May be used from several threads.
+class AgentLog {
+ public:
+  AgentLog(const std::filesystem::path& folder, std::string name, bool json)
+      : name_(std::move(name)), json_(json), file_(open_to_append(folder / "agent.log")) {}
+
+  void info(const std::string& text) { write("info", text); }
+  void error(const std::string& text) { write("error", text); }
+
+ private:
+  // A disk that is full must not end a run that goes on, so what cannot be logged is lost.
+  void write(const char* level, const std::string& text) {
+    const auto time = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    const auto line =
+        (json_ ? json_text({{"time", time}, {"level", level}, {"agent", name_}, {"message", text}})
+               : fmt::format("{} {} {}: {}", time, level, name_, without_controls(text))) +
+        '\n';
+    const std::lock_guard lock(mutex_);
+    for (auto* out : {stderr, file_.get()}) {
+      std::clearerr(out);
+      static_cast<void>(std::fwrite(line.data(), 1, line.size(), out));
+      static_cast<void>(std::fflush(out));
+    }
+  }
+
+  std::string name_;
+  bool json_;
+  std::mutex mutex_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
 /// Where the agent stands, for the metrics, for status.json and from time to time for the log.
@@ -180,7 +212,7 @@ int run(const Options& given) {
 
 }  // namespace
 
-void add_agent_command(App& app, int& exit_code) {
+void add_agent_command(App& app) {
   auto* command = app.add_subcommand("agent", "run one agent of a networked run");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the run's config with a section [agent] (TOML)")
@@ -199,7 +231,7 @@ void add_agent_command(App& app, int& exit_code) {
       "is not. An agent that ends early is started again with the same command: it goes on from "
       "its\n"
       "checkpoint while its neighbours wait. docs/deploy.md explains [agent], keys and faults.");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options] { return run(*options); });
 }
 
 }  // namespace porter::cli

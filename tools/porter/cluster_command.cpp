@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cluster_processes.hpp"
-#include "cluster_view.hpp"
 #include "commands.hpp"
 #include "config/difference.hpp"
 #include "io/file.hpp"
@@ -15,6 +16,7 @@
 #include "porter/comm/keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/statement.hpp"
+#include "progress.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -88,6 +90,75 @@ bool has_results(const LocalAgent& agent) {
   return fs::exists(agent.folder / "model.npz") && load_statement(agent.folder / "privacy.json");
 }
 
+// What the agent last wrote about itself; empty before it has.
+nlohmann::json status_of(const LocalAgent& agent) {
+  std::ifstream file(agent.folder / "status.json");
+  auto json = nlohmann::json::parse(file, nullptr, false);
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+std::string state_of(const LocalAgent& agent, const nlohmann::json& status) {
+  if (!agent.running()) return agent.done() ? "finished" : fmt::format("exit {}", agent.exit_code);
+  return status.value("state", "starting");
+}
+
+/// Shows all agents on standard error: a table that redraws itself on a terminal, else a line every
+/// two seconds.
+class ClusterView {
+ public:
+  void show(const std::vector<LocalAgent>& agents, bool last = false) {
+    const auto period = std::chrono::milliseconds(terminal_ ? 200 : 2000);
+    if (!last && Clock::now() - shown_ < period) return;
+    shown_ = Clock::now();
+    if (terminal_)
+      draw_table(agents);
+    else
+      print_line(agents);
+  }
+
+ private:
+  void draw_table(const std::vector<LocalAgent>& agents) {
+    if (drawn_) fmt::print(stderr, "\x1b[{}A", agents.size() + 1);
+    drawn_ = true;
+    const auto print_row = [](const auto&... cells) {
+      fmt::print(stderr, "\x1b[2K{:<12} {:>12}  {:<10} {:>9} {:>9} {:>9}  {:>8}\n", cells...);
+    };
+    print_row("agent", "round", "state", "sent", "received", "epsilon", "restarts");
+    for (const auto& agent : agents) {
+      const auto status = status_of(agent);
+      const auto epsilon = status.contains("epsilon") && status["epsilon"].is_number()
+                               ? fmt::format("{:.4g}", status["epsilon"].get<double>())
+                               : "-";
+      print_row(agent.name,
+                fmt::format("{}/{}", status.value("round", 0), status.value("rounds", 0)),
+                state_of(agent, status), human_bytes(status.value("bytes_out", 0.0)),
+                human_bytes(status.value("bytes_in", 0.0)), epsilon, agent.restarts);
+    }
+  }
+
+  static void print_line(const std::vector<LocalAgent>& agents) {
+    std::uint32_t least = ~0U, most = 0, rounds = 0;
+    std::size_t training = 0, finished = 0;
+    unsigned restarts = 0;
+    for (const auto& agent : agents) {
+      const auto status = status_of(agent);
+      const auto round = status.value("round", 0U);
+      least = std::min(least, round);
+      most = std::max(most, round);
+      rounds = std::max(rounds, status.value("rounds", 0U));
+      const auto state = state_of(agent, status);
+      training += state == "training";
+      finished += state == "finished";
+      restarts += agent.restarts;
+    }
+    fmt::print(stderr, "{} agents: {} training, {} finished; rounds {} to {} of {}; {} restarts\n",
+               agents.size(), training, finished, least, most, rounds, restarts);
+  }
+
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0, drawn_ = false;
+  Clock::time_point shown_{};
+};
+
 // An agent that was killed is started again; one that failed takes the others with it. Once all
 // have their results nobody needs anybody any more, which one that was killed at the very end
 // cannot know: it would wait for those who have left.
@@ -134,9 +205,7 @@ void report_failure(const std::vector<LocalAgent>& agents) {
 int run(const Options& options) {
   const auto config =
       load_agent_config(options.config, options.overrides, options.insecure_test_noise);
-  const fs::path out = options.out.empty() ? fmt::format("runs/cluster-{:%Y%m%d-%H%M%S}",
-                                                         fmt::localtime(std::time(nullptr)))
-                                           : options.out;
+  const auto out = OutOptions{.out = options.out}.folder("cluster");
   const bool holds_run = fs::exists(out) && !fs::is_empty(out);
   require(holds_run == options.resume, ErrorKind::usage, out.string(),
           holds_run ? " is not empty; --resume continues the cluster in it, or choose another --out"
@@ -167,24 +236,19 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_cluster_command(App& app, int& exit_code) {
+void add_cluster_command(App& app) {
   auto* command = app.add_subcommand(
       "cluster", "try a networked run: one agent process each on this machine, keys made for it");
   auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "the config file (TOML)")->required();
   command->add_overrides(options->overrides, "override a key, e.g. --set algorithm.rounds=50");
   command->add_option("--out", options->out, "folder of the run (default: runs/cluster-TIME)");
-  command
-      ->add_option("--on-peer-loss", options->peer_loss,
-                   "what an agent does that loses a neighbour: wait:DURATION or stop")
-      ->capture_default_str();
-  command->add_option("--keepalive", options->keepalive, "how soon a silent neighbour is noticed")
-      ->capture_default_str();
-  command->add_option("--log", options->log, "how agents log: text or json")->capture_default_str();
-  command
-      ->add_option("--metrics", options->metrics,
-                   "serve metrics for Prometheus: agent I on 127.0.0.1, port PORT + I")
-      ->type_name("PORT");
+  command->add_option("--on-peer-loss", options->peer_loss,
+                      "what an agent does that loses a neighbour: wait:DURATION or stop");
+  command->add_option("--keepalive", options->keepalive, "how soon a silent neighbour is noticed");
+  command->add_option("--log", options->log, "how agents log: text or json");
+  command->add_option("--metrics", options->metrics,
+                      "serve metrics for Prometheus: agent I on 127.0.0.1, port PORT + I", "PORT");
   command->add_flag("--insecure-test-noise", options->insecure_test_noise,
                     "seeded noise, so that results are those of porter run: nothing is private");
   command->add_flag("--trace", options->trace,
@@ -194,7 +258,7 @@ void add_cluster_command(App& app, int& exit_code) {
       "Agents that are killed are started again and go on from their checkpoints. At the end the\n"
       "folder holds what porter run writes, with metrics of the first and the last round; agents/\n"
       "holds the folder, log and ledger of each agent, keys/ the keys.");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options] { return run(*options); });
 }
 
 }  // namespace porter::cli

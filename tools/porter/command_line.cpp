@@ -53,12 +53,14 @@ std::string rewritten(std::string& text) {
 struct App::Parts {
   std::unique_ptr<CLI::App> owned;  // of the whole command; sub-commands belong to theirs
   CLI::App* app;
-  std::deque<Option> options;
-  std::vector<std::unique_ptr<App>> subcommands;
+  int own_exit_code = 0;
+  int* exit_code = &own_exit_code;  // that of the whole command
+  std::deque<Option> options = {};
+  std::vector<std::unique_ptr<App>> subcommands = {};
 };
 
 App::App(const std::string& name, const std::string& description)
-    : parts_(new Parts{std::make_unique<CLI::App>(description, name), nullptr, {}, {}}) {
+    : parts_(new Parts{std::make_unique<CLI::App>(description, name), nullptr}) {
   parts_->app = parts_->owned.get();
   parts_->app->failure_message([](const CLI::App* failed, const CLI::Error& error) {
     return std::string("porter: ") + error.what() + "\nRun " + failed->get_display_name() +
@@ -66,28 +68,37 @@ App::App(const std::string& name, const std::string& description)
   });
 }
 
-App::App(CLI::App& app) : parts_(new Parts{nullptr, &app, {}, {}}) {}
+App::App(CLI::App& app, int& exit_code) : parts_(new Parts{nullptr, &app}) {
+  parts_->exit_code = &exit_code;
+}
 
 App::~App() = default;
 
 App* App::add_subcommand(const std::string& name, const std::string& help) {
-  parts_->subcommands.emplace_back(new App(*parts_->app->add_subcommand(name, help)));
+  auto& command = *parts_->app->add_subcommand(name, help);
+  parts_->subcommands.emplace_back(new App(command, *parts_->exit_code));
   return parts_->subcommands.back().get();
 }
 
-Option* App::keep(CLI::Option* option) { return &parts_->options.emplace_back(*option); }
+Option* App::keep(CLI::Option* option, const std::string& type) {
+  if (!type.empty()) option->type_name(type);
+  return &parts_->options.emplace_back(*option);
+}
 
 template <class T>
-Option* App::add_option(const std::string& name, T& value, const std::string& help) {
+Option* App::add_option(const std::string& name, T& value, const std::string& help,
+                        const std::string& type) {
   auto* option = parts_->app->add_option(name, value, help);
   if constexpr (std::is_arithmetic_v<ValueOf<T>>)
     option->transform(
         CLI::Validator([](std::string& text) { return rewritten<ValueOf<T>>(text); }, ""));
-  return keep(option);
+  if (value != T{}) option->capture_default_str();
+  return keep(option, type);
 }
 
-#define PORTER_OPTION_OF(...) \
-  template Option* App::add_option(const std::string&, __VA_ARGS__&, const std::string&)
+#define PORTER_OPTION_OF(...)                                                            \
+  template Option* App::add_option(const std::string&, __VA_ARGS__&, const std::string&, \
+                                   const std::string&)
 PORTER_OPTION_OF(int);
 PORTER_OPTION_OF(std::uint16_t);
 PORTER_OPTION_OF(std::uint32_t);
@@ -110,27 +121,23 @@ Option* App::add_flag(const std::string& name, bool& value, const std::string& h
   return keep(parts_->app->add_flag(name, value, help));
 }
 
-Option* App::add_overrides(std::vector<std::string>& overrides, const std::string& help) {
-  return add_option("--set", overrides, help)
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+Option* App::add_repeated(const std::string& name, std::vector<std::string>& values,
+                          const std::string& help, const std::string& type) {
+  return keep(parts_->app->add_option(name, values, help)->expected(1)->take_all(), type);
 }
 
 Option* App::add_action(const std::string& name,
                         const std::function<void(const std::string&)>& action,
-                        const std::string& help) {
-  return keep(parts_->app->add_option_function(name, action, help));
-}
-
-Option* App::add_word(const std::string& name, const std::string& standard, const std::string& help,
-                      const std::function<void(const std::string&)>& action) {
-  return keep(parts_->app->add_option_function(name, action, help)->default_str(standard));
+                        const std::string& help, const std::string& type,
+                        const std::string& standard) {
+  return keep(parts_->app->add_option_function(name, action, help)->default_str(standard), type);
 }
 
 Option* App::get_option(const std::string& name) { return keep(parts_->app->get_option(name)); }
 
-void App::callback(const std::function<void()>& action) { parts_->app->callback(action); }
+void App::on_call(const std::function<int()>& action) {
+  parts_->app->callback([action, exit_code = parts_->exit_code] { *exit_code = action(); });
+}
 
 void App::before_commands(const std::function<void()>& action) {
   parts_->app->parse_complete_callback(action);
@@ -173,22 +180,18 @@ std::vector<std::string> App::completions(const std::vector<std::string>& words)
   return names;
 }
 
-bool App::parse(int argc, char** argv) {
+int App::parse(int argc, char** argv) {
   refuse_unknown_command(*parts_->app, argc, argv);
   try {
     parts_->app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return parts_->app->exit(error) == 0;
+    return parts_->app->exit(error) == 0 ? 0 : kWrongUsage;
   }
-  return true;
+  return *parts_->exit_code;
 }
 
 Option* Option::required() { return option_.required(), this; }
-Option* Option::type_name(const std::string& name) { return option_.type_name(name), this; }
-Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
 Option* Option::group(const std::string& name) { return option_.group(name), this; }
-Option* Option::expected(int values) { return option_.expected(values), this; }
-Option* Option::take_all() { return option_.take_all(), this; }
 Option* Option::excludes(Option* other) { return option_.excludes(&other->option_), this; }
 Option* Option::needs(Option* other) { return option_.needs(&other->option_), this; }
 Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }

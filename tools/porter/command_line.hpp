@@ -18,16 +18,14 @@ class Option;
 
 namespace porter::cli {
 
+inline constexpr int kWrongUsage = 2;  ///< exit code
+
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(option) {}
 
   Option* required();
-  Option* type_name(const std::string& name);
-  Option* capture_default_str();
   Option* group(const std::string& name);
-  Option* expected(int values);
-  Option* take_all();
   Option* excludes(Option* other);
   Option* needs(Option* other);
   Option* range(int least, int most);
@@ -46,30 +44,47 @@ class App {
   ~App();
 
   App* add_subcommand(const std::string& name, const std::string& help);
-  /// The value that is there is the default. Instantiated for the types in command_line.cpp.
+  /// The value that is there is the default; --help shows it unless it is empty or 0. `type` stands
+  /// for the value in --help. Instantiated for the types in command_line.cpp.
   template <class T>
-  Option* add_option(const std::string& name, T& value, const std::string& help);
+  Option* add_option(const std::string& name, T& value, const std::string& help,
+                     const std::string& type = {});
   Option* add_flag(const std::string& name, bool& value, const std::string& help);
+  /// Any number of times, a value each.
+  Option* add_repeated(const std::string& name, std::vector<std::string>& values,
+                       const std::string& help, const std::string& type);
   /// --set SECTION.KEY=VALUE, any number of times.
-  Option* add_overrides(std::vector<std::string>& overrides, const std::string& help);
-  /// Called with the text as soon as the option is met.
+  Option* add_overrides(std::vector<std::string>& overrides, const std::string& help) {
+    return add_repeated("--set", overrides, help, "SECTION.KEY=VALUE");
+  }
+  /// Called with the text as soon as the option is met; `standard` is shown as the default.
   Option* add_action(const std::string& name, const std::function<void(const std::string&)>& action,
-                     const std::string& help);
+                     const std::string& help, const std::string& type,
+                     const std::string& standard = {});
   /// A word for one of the values of an enumeration (core/choice.hpp).
   template <class Enum>
   requires std::is_enum_v<Enum> Option* add_option(const std::string& name, Enum& value,
-                                                   const std::string& help) {
-    return add_word(name, std::string(choice_text(value)), help, [&value, name](const auto& text) {
+                                                   const std::string& help,
+                                                   const std::string& type = {}) {
+    const auto set = [&value, name](const std::string& text) {
       try {
         value = parse_choice<Enum>(text);
       } catch (const Error& error) {
         fail(error.kind(), name, ": ", error.what());
       }
-    });
+    };
+    return add_action(name, set, help, type, std::string(choice_text(value)));
   }
   /// One that was added before.
   Option* get_option(const std::string& name);
-  void callback(const std::function<void()>& action);
+  /// What the command does. It returns the exit code, or nothing: 0.
+  template <class Action>
+  void callback(const Action& action) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Action>>)
+      on_call([action] { return action(), 0; });
+    else
+      on_call(action);
+  }
   /// Called when the line is read, before the callbacks of sub-commands.
   void before_commands(const std::function<void()>& action);
   void footer(const std::string& text);
@@ -79,16 +94,16 @@ class App {
   /// What may stand in the place of the last of these words: a sub-command, or an option.
   std::vector<std::string> completions(const std::vector<std::string>& words) const;
 
-  /// Reads the command line and calls the callbacks; prints help and errors. Returns whether
-  /// nothing was wrong. Error{usage} for a sub-command that does not exist; what a callback throws.
-  bool parse(int argc, char** argv);
+  /// Reads the command line and calls the callbacks; prints help and errors. Returns the exit code:
+  /// 2 for a line that is wrong. Error{usage} for a sub-command that does not exist; what a
+  /// callback throws.
+  int parse(int argc, char** argv);
 
  private:
   struct Parts;
-  explicit App(CLI::App& app);
-  Option* keep(CLI::Option* option);
-  Option* add_word(const std::string& name, const std::string& standard, const std::string& help,
-                   const std::function<void(const std::string&)>& action);
+  App(CLI::App& app, int& exit_code);
+  Option* keep(CLI::Option* option, const std::string& type = {});
+  void on_call(const std::function<int()>& action);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -7,10 +7,10 @@
 // action as the sub-command's callback; actions report failure by throwing porter::Error.
 namespace porter::cli {
 
-void add_demo_command(App& app, int& exit_code);
-void add_run_command(App& app, int& exit_code);
-void add_sweep_command(App& app, int& exit_code);
-void add_reproduce_command(App& app, int& exit_code);
+void add_demo_command(App& app);
+void add_run_command(App& app);
+void add_sweep_command(App& app);
+void add_reproduce_command(App& app);
 void add_eval_command(App& app);
 void add_compare_command(App& app);
 void add_report_command(App& app);
@@ -19,9 +19,13 @@ void add_data_command(App& app);
 void add_config_command(App& app);
 void add_list_command(App& app);
 void add_completion_command(App& app);
-void add_privacy_command(App& app, int& exit_code);
-void add_keys_command(App& app, int& exit_code);
-void add_agent_command(App& app, int& exit_code);
-void add_cluster_command(App& app, int& exit_code);
+void add_privacy_command(App& app);  // epsilon, delta and sigma; the others below
+void add_privacy_table(App& privacy);
+void add_privacy_plan(App& privacy);
+void add_privacy_ledger(App& privacy);
+void add_privacy_audit(App& privacy);
+void add_keys_command(App& app);
+void add_agent_command(App& app);
+void add_cluster_command(App& app);
 
 }  // namespace porter::cli

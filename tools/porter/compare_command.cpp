@@ -1,61 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-#include <iostream>
-#include <memory>
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "commands.hpp"
-#include "comparison.hpp"
 #include "io/json.hpp"
 #include "report/table.hpp"
-#include "report/trace.hpp"
 
 namespace porter::cli {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Options {
   std::vector<std::filesystem::path> folders;
   bool json = false, csv = false, markdown = false;
 };
 
-void print_json(const std::vector<Trace>& traces) {
-  nlohmann::ordered_json out;
-  out["runs"] = nlohmann::ordered_json::parse(compare_runs(traces).to_json());
-  out["notes"] = compare_notes(traces);
-  out["privacy"] = nlohmann::ordered_json::array();
+std::string as_json(const std::vector<Trace>& traces) {
+  Json out = {{"runs", Json::parse(compare_runs(traces).to_json())},
+              {"notes", compare_notes(traces)},
+              {"privacy", Json::array()}};
   for (const auto& group : privacy_groups(traces))
     out["privacy"].push_back(
         {{"statement", group.text}, {"guaranteed", group.guaranteed}, {"runs", group.runs}});
-  std::cout << json_text(out, 2) << '\n';
+  return json_text(out, 2) + "\n";
 }
-
-}  // namespace
-
-void print_comparison(const std::vector<Trace>& traces, bool markdown) {
-  const auto table = compare_runs(traces);
-  const char* bullet = markdown ? "- " : "  ";
-  std::cout << (markdown ? table.to_markdown() : table.to_text()) << '\n';
-  std::cout
-      << bullet
-      << "Figures of the last evaluation, at the average of the agents unless said otherwise; "
-      << (markdown ? "bold" : "*") << ": best of the runs that did not diverge.\n";
-  for (const auto& note : compare_notes(traces)) std::cout << bullet << note << '\n';
-  for (const auto& group : privacy_groups(traces))
-    std::cout << bullet << "Privacy of " << group.run_list() << ": " << group.text << '\n';
-}
-
-namespace {
 
 void compare(const Options& options) {
   const auto traces = load_traces(options.folders);
-  if (options.json)
-    print_json(traces);
-  else if (options.csv)
-    std::cout << compare_runs(traces).to_csv();
-  else
-    print_comparison(traces, options.markdown);
+  fmt::print("{}", options.json  ? as_json(traces)
+                   : options.csv ? compare_runs(traces).to_csv()
+                                 : comparison_text(traces, options.markdown));
 }
 
 }  // namespace
@@ -65,8 +41,7 @@ void add_compare_command(App& app) {
   const auto options = std::make_shared<Options>();
   command
       ->add_option("folders", options->folders,
-                   "run folders, or folders that hold several run folders")
-      ->type_name("DIR")
+                   "run folders, or folders that hold several run folders", "DIR")
       ->required();
   auto* json = command->add_flag("--json", options->json, "full precision, as one JSON object");
   auto* csv = command->add_flag("--csv", options->csv, "full precision, as comma-separated values");

@@ -84,8 +84,8 @@ void add_config_command(App& app) {
   auto* command = app.add_subcommand(
       "config", "every key of a config with its default, or all that a config says");
   const auto options = std::make_shared<Options>();
-  auto* file = command->add_option("config", options->config, "print this config, resolved")
-                   ->type_name("CONFIG.toml");
+  auto* file =
+      command->add_option("config", options->config, "print this config, resolved", "CONFIG.toml");
   command->add_overrides(options->overrides, "change a key before")->needs(file);
   auto* json = command->add_flag("--json", options->json, "print JSON");
   command->add_flag("--markdown", options->markdown, "print the keys as docs/config.md has them")

@@ -23,8 +23,7 @@ struct Source {
   bool json = false;
 
   void add_to(App& command) {
-    command.add_option("name", options.name, "a known data set, see `porter data list`")
-        ->capture_default_str();
+    command.add_option("name", options.name, "a known data set, see `porter data list`");
     command.add_option("--train", options.train, "instead: a libsvm, csv or npz file (.gz too)");
     command.add_option("--test", options.test, "its test set");
     command.add_option("--features", options.features, "feature columns");
@@ -218,11 +217,10 @@ void add_data_command(App& app) {
   auto split_source = std::make_shared<Source>();
   auto options = std::make_shared<SplitOptions>();
   split_source->add_to(*split_command);
-  split_command->add_option("--agents", options->agents, "number of agents")->capture_default_str();
-  split_command
-      ->add_option("--split", options->split, "shuffled, contiguous, by-label or dirichlet:A")
-      ->capture_default_str();
-  split_command->add_option("--seed", options->seed, "seed of the shuffle")->capture_default_str();
+  split_command->add_option("--agents", options->agents, "number of agents");
+  split_command->add_option("--split", options->split,
+                            "shuffled, contiguous, by-label or dirichlet:A");
+  split_command->add_option("--seed", options->seed, "seed of the shuffle");
   split_command->callback([split_source, options] { split(*split_source, *options); });
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "commands.hpp"
-#include "comparison.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "report/page.hpp"
-#include "report/trace.hpp"
+#include "report/table.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -33,25 +30,15 @@ delta = 1e-5
 batch = 64
 )";
 
-struct DemoRun {
-  const char* name;
-  std::vector<std::string> overrides;
-};
-
-const std::vector<DemoRun>& demo_runs() {
-  static const std::vector<DemoRun> runs = {
-      {"porter-dp",
-       {"algorithm.name=porter-dp", "algorithm.step=0.06", "algorithm.consensus=0.02"}},
-      {"soteriafl-sgd", {"algorithm.name=soteriafl-sgd", "algorithm.step=0.02"}},
-  };
-  return runs;
-}
+const std::pair<const char*, std::vector<std::string>> kRuns[] = {
+    {"porter-dp", {"algorithm.name=porter-dp", "algorithm.step=0.06", "algorithm.consensus=0.02"}},
+    {"soteriafl-sgd", {"algorithm.name=soteriafl-sgd", "algorithm.step=0.02"}}};
 
 int demo(const fs::path& out, std::uint32_t rounds) {
   catch_interrupts();
   fmt::print("PORTER-DP (no server) beside SoteriaFL-SGD (with one), on built-in data\n\n");
   std::vector<Trace> traces;
-  for (const auto& [name, overrides] : demo_runs()) {
+  for (const auto& [name, overrides] : kRuns) {
     auto all = overrides;
     all.push_back(fmt::format("algorithm.rounds={}", rounds));
     const auto config = parse_config(kCommon, "the demo's config", all);
@@ -66,27 +53,21 @@ int demo(const fs::path& out, std::uint32_t rounds) {
                   "Ten agents train one logistic model on built-in data. PORTER-DP's agents talk "
                   "to their neighbours only; SoteriaFL-SGD's send to a server.",
                   traces));
-  std::fflush(stdout);
-  print_comparison(traces, false);
-  std::cout.flush();
-  fmt::print("\nreport: {}\n", fs::absolute(page).lexically_normal().string());
+  fmt::print("{}\nreport: {}\n", comparison_text(traces, false),
+             fs::absolute(page).lexically_normal().string());
   return 0;
 }
 
 }  // namespace
 
-void add_demo_command(App& app, int& exit_code) {
+void add_demo_command(App& app) {
   auto* command = app.add_subcommand(
       "demo", "train PORTER-DP beside SoteriaFL-SGD on built-in data and write a report");
   auto out = std::make_shared<std::string>("runs/demo");
   auto rounds = std::make_shared<std::uint32_t>(10000);
-  command->add_option("--out", *out, "folder of the two runs and the report")
-      ->capture_default_str();
-  command->add_option("--rounds", *rounds, "rounds of each run")
-      ->capture_default_str()
-      ->type_name("N")
-      ->range(1, 1000000000);
-  command->callback([=, &exit_code] { exit_code = demo(*out, *rounds); });
+  command->add_option("--out", *out, "folder of the two runs and the report");
+  command->add_option("--rounds", *rounds, "rounds of each run", "N")->range(1, 1000000000);
+  command->callback([=] { return demo(*out, *rounds); });
 }
 
 }  // namespace porter::cli

@@ -129,22 +129,14 @@ void add_graph_command(App& app) {
   auto* command = app.add_subcommand(
       "graph", "build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
   const auto options = std::make_shared<Options>();
-  command->add_option("--graph", options->graph, "Topology (see below)")
-      ->capture_default_str()
-      ->type_name("SPEC");
-  command->add_option("--agents", options->agents, "Number of nodes")
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--mixing", options->mixing, "Rule for the weights (see below)")
-      ->capture_default_str()
-      ->type_name("NAME");
-  command->add_option("--seed", options->seed, "Seed of random topologies")
-      ->capture_default_str()
-      ->type_name("S");
+  command->add_option("--graph", options->graph, "Topology (see below)", "SPEC");
+  command->add_option("--agents", options->agents, "Number of nodes", "N");
+  command->add_option("--mixing", options->mixing, "Rule for the weights (see below)", "NAME");
+  command->add_option("--seed", options->seed, "Seed of random topologies", "S");
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("--out", options->out, "Write W as a NumPy file")->type_name("W.npy");
-  command->add_option("--svg", options->svg, "Write a picture of the graph and its weights")
-      ->type_name("FILE");
+  command->add_option("--out", options->out, "Write W as a NumPy file", "W.npy");
+  command->add_option("--svg", options->svg, "Write a picture of the graph and its weights",
+                      "FILE");
   command->footer(help_of("\nTopologies:", graph_table()) +
                   help_of("\nMixing rules:", mixing_table()) +
                   "\nExample: porter graph --graph grid:4x5 --agents 20 --mixing fdla --svg g.svg");

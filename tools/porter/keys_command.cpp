@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "hint.hpp"
 #include "io/json.hpp"
 #include "porter/comm/keys.hpp"
 
@@ -20,15 +19,24 @@ struct Options {
   bool force = false, json = false;
 };
 
-constexpr const char* kHint =
-    "porter keys init makes an authority, --days sets the days, --force replaces what is there";
+/// Makes keys. The library's Error{usage} names parameters; this adds which options set them.
+void make(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    fail(error.kind(), error.what(),
+         "; porter keys init makes an authority, --days sets the days, --force replaces what is "
+         "there");
+  }
+}
 
 std::string date(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 void init(const Options& options) {
-  with_hint(kHint, [&] {
+  make([&] {
     init_authority(options.folder, options.authority,
                    {.days = options.authority_days, .force = options.force});
   });
@@ -41,7 +49,7 @@ void init(const Options& options) {
 
 void issue(const Options& options) {
   for (const auto& agent : options.agents) {
-    with_hint(kHint, [&] {
+    make([&] {
       issue_certificate(options.folder, agent,
                         {.days = options.agent_days, .force = options.force});
     });
@@ -62,9 +70,10 @@ nlohmann::ordered_json to_json(const CertificateInfo& info) {
           {"problems", info.problems}};
 }
 
-void show(const Options& options, int& exit_code) {
+int show(const Options& options) {
   const auto list = inspect_keys(options.folder);
   auto json = nlohmann::ordered_json::array();
+  int exit_code = 0;
   for (const auto& info : list) {
     if (!info.problems.empty()) exit_code = 1;
     if (options.json) {
@@ -78,11 +87,12 @@ void show(const Options& options, int& exit_code) {
     for (const auto& problem : info.problems) fmt::print("  PROBLEM: {}\n", problem);
   }
   if (options.json) fmt::print("{}\n", json_text(json, 2));
+  return exit_code;
 }
 
 }  // namespace
 
-void add_keys_command(App& app, int& exit_code) {
+void add_keys_command(App& app) {
   auto* command =
       app.add_subcommand("keys", "certificates by which networked agents know each other");
   command->require_subcommand(1);
@@ -93,12 +103,12 @@ void add_keys_command(App& app, int& exit_code) {
     return sub;
   };
   const auto add_making = [&](App* sub, int& days, const char* days_help) {
-    sub->add_option("--days", days, days_help)->capture_default_str();
+    sub->add_option("--days", days, days_help);
     sub->add_flag("--force", options->force, "replace what is there");
   };
 
   auto* init_command = add("init", "make an authority: ca.crt and ca.key");
-  init_command->add_option("--name", options->authority, "of the authority")->capture_default_str();
+  init_command->add_option("--name", options->authority, "of the authority");
   add_making(init_command, options->authority_days,
              "how long it and all that it signs may be used");
   init_command->callback([options] { init(*options); });
@@ -112,7 +122,7 @@ void add_keys_command(App& app, int& exit_code) {
   auto* show_command =
       add("show", "names, validity and fingerprints; exit code 1 if something is wrong");
   show_command->add_flag("--json", options->json, "print JSON");
-  show_command->callback([options, &exit_code] { show(*options, exit_code); });
+  show_command->callback([options] { return show(*options); });
 }
 
 }  // namespace porter::cli

@@ -87,9 +87,8 @@ void add_list_command(App& app) {
   };
   auto* command = app.add_subcommand("list", "the names that a config may have");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, choice_list<Kind>(all_choices<Kind>()))
-      ->required()
-      ->type_name("KIND");
+  command->add_option("kind", options->kind, choice_list<Kind>(all_choices<Kind>()), "KIND")
+      ->required();
   command->add_flag("--json", options->json, "print JSON");
   command->callback([options] { list(options->kind, options->json); });
 }

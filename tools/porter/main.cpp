@@ -4,7 +4,6 @@
 #include <iostream>
 #include <new>
 
-#include "command_line.hpp"
 #include "commands.hpp"
 #include "core/simd.hpp"
 #include "porter/core/error.hpp"
@@ -12,36 +11,28 @@
 
 namespace {
 
-constexpr int kFailed = 1, kWrongUsage = 2;
-
 int run(int argc, char** argv) {
-  porter::cli::App app(
-      "porter", "porter: decentralised training with compressed messages, clipping and privacy");
+  using namespace porter::cli;
+  App app("porter",
+          "porter: decentralised training with compressed messages, clipping and privacy");
   app.version_flag("--version", std::string("porter ") + porter::kVersion);
   app.add_action("--simd", porter::limit_simd,
                  "Use no better instruction set than this (default: $PORTER_SIMD, or the best); "
-                 "results do not depend on it")
-      ->type_name("NAME");
+                 "results do not depend on it",
+                 "NAME");
   app.before_commands(porter::choose_simd);
   app.require_subcommand(1);
-  int exit_code = 0;
-  porter::cli::add_demo_command(app, exit_code);
-  porter::cli::add_run_command(app, exit_code);
-  porter::cli::add_sweep_command(app, exit_code);
-  porter::cli::add_reproduce_command(app, exit_code);
-  porter::cli::add_eval_command(app);
-  porter::cli::add_compare_command(app);
-  porter::cli::add_report_command(app);
-  porter::cli::add_graph_command(app);
-  porter::cli::add_data_command(app);
-  porter::cli::add_config_command(app);
-  porter::cli::add_list_command(app);
-  porter::cli::add_completion_command(app);
-  porter::cli::add_privacy_command(app, exit_code);
-  porter::cli::add_keys_command(app, exit_code);
-  porter::cli::add_agent_command(app, exit_code);
-  porter::cli::add_cluster_command(app, exit_code);
-  if (!app.parse(argc, argv)) return kWrongUsage;
+  for (const auto add :
+       {add_demo_command, add_run_command, add_sweep_command, add_reproduce_command,
+        add_eval_command, add_compare_command, add_report_command, add_graph_command,
+        add_data_command, add_config_command, add_list_command, add_completion_command,
+        add_privacy_command, add_keys_command, add_agent_command, add_cluster_command})
+    add(app);
+  return app.parse(argc, argv);
+}
+
+int failed(const char* reason, int exit_code = 1) {
+  std::cerr << "porter: " << reason << '\n';
   return exit_code;
 }
 
@@ -52,13 +43,11 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const porter::Error& error) {
-    std::cerr << "porter: " << error.what() << '\n';
-    return error.kind() == porter::ErrorKind::usage ? kWrongUsage : kFailed;
+    return failed(error.what(),
+                  error.kind() == porter::ErrorKind::usage ? porter::cli::kWrongUsage : 1);
   } catch (const std::bad_alloc&) {
-    std::cerr << "porter: out of memory\n";
-    return kFailed;
+    return failed("out of memory");
   } catch (const std::exception& error) {
-    std::cerr << "porter: " << error.what() << '\n';
-    return kFailed;
+    return failed(error.what());
   }
 }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "audit/audit.hpp"
+#include "commands.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/assemble.hpp"
-#include "privacy_commands.hpp"
 #include "privacy_options.hpp"
+#include "progress.hpp"
 
 namespace porter::cli {
 namespace {
@@ -37,30 +34,6 @@ struct Options {
   std::size_t threads = 0;
   bool json = false;
 };
-
-/// The share of a rung that is done, on a terminal; else nothing until the rung is.
-class RungProgress {
- public:
-  explicit RungProgress(int rung) : rung_(rung) {}
-  void operator()(double share) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!terminal_ || (share < 1 && now - shown_ < std::chrono::milliseconds(100))) return;
-    shown_ = now;
-    fmt::print(stderr, "\r\x1b[Krung {}  {:3.0f} %{}", rung_, 100 * share,
-               share < 1 ? "" : "\r\x1b[K");
-    std::fflush(stderr);
-  }
-
- private:
-  int rung_;
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  std::chrono::steady_clock::time_point shown_;
-};
-
-std::size_t at_least_one(const char* option, std::int64_t value) {
-  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
-  return static_cast<std::size_t>(value);
-}
 
 BatchSampler make_sampler(const Options& options, std::size_t m, std::size_t batch) {
   const auto kind = certified_sampler(options.sampler);
@@ -117,8 +90,12 @@ void check_options(const Options& options, const AuditSetting& setting) {
 
 AuditRung climb(int rung, const Options& options, const AuditSetting& setting,
                 const AuditSubject& subject, ThreadPool& pool) {
-  RungProgress progress(rung);
-  const auto report = [&progress](double share) { progress(share); };
+  StatusLine line;
+  const auto report = [&](double share) {
+    if (line.terminal() && line.due())
+      line.show(fmt::format("rung {}  {:3.0f} %", rung, 100 * share));
+    if (share >= 1) line.close(true);
+  };
   if (rung == 1) {
     const auto trials = std::clamp<std::size_t>(50'000 / setting.sampler.batch(), 32, 1000);
     return audit_replay(setting, subject, trials, report);
@@ -135,6 +112,10 @@ std::string sampler_text(const BatchSampler& sampler) {
   if (sampler.kind() == Sampler::full) return fmt::format("all {} records", sampler.records());
   return fmt::format("{} {} of {} records", sampler.kind() == Sampler::fixed ? "exactly" : "about",
                      sampler.batch(), sampler.records());
+}
+
+bool any_caught(const std::vector<AuditRung>& rungs) {
+  return std::ranges::any_of(rungs, &AuditRung::caught);
 }
 
 std::string as_text(const Options& options, const AuditSetting& setting,
@@ -176,11 +157,11 @@ std::string as_json(const Options& options, const AuditSetting& setting,
       {"noise", choice_text(options.noise)},
       {"epsilon", certified.upper},
       {"epsilon_lower", certified.lower},
-      {"claim", setting.claim ? Json(*setting.claim) : Json(nullptr)},
+      {"claim", or_null(setting.claim)},
       {"planted", options.plant},
       {"confidence", kAuditConfidence},
       {"rungs", Json::array()},
-      {"caught", std::any_of(rungs.begin(), rungs.end(), [](auto& r) { return r.caught(); })},
+      {"caught", any_caught(rungs)},
       {"verdict", audit_verdict(setting, rungs)},
   };
   for (const auto& rung : rungs) {
@@ -200,7 +181,7 @@ std::string as_json(const Options& options, const AuditSetting& setting,
   return json_text(json, 2) + "\n";
 }
 
-void run(Options options, int& exit_code) {
+int run(Options options) {
   std::optional<const RunParts> parts;
   std::optional<const BareSubject> bare;
   if (!options.config.empty())
@@ -220,10 +201,8 @@ void run(Options options, int& exit_code) {
   std::vector<AuditRung> rungs;
   for (const int rung : options.rungs)
     rungs.push_back(climb(rung, options, setting, subject, pool));
-  std::cout << (options.json ? as_json(options, setting, certified, rungs)
-                             : as_text(options, setting, certified, rungs));
-  if (std::any_of(rungs.begin(), rungs.end(), [](const AuditRung& r) { return r.caught(); }))
-    exit_code = 1;
+  fmt::print("{}", (options.json ? as_json : as_text)(options, setting, certified, rungs));
+  return any_caught(rungs) ? 1 : 0;
 }
 
 std::string help_of_faults() {
@@ -233,26 +212,25 @@ std::string help_of_faults() {
 }
 
 void add_setting_options(App& command, Options& options) {
-  auto* config = command.add_option("--config", options.config, "Audit this training")
-                     ->type_name("CONFIG.toml");
-  command.add_option("--set", options.overrides, "Change a key of the config, section.key=value")
-      ->type_name("KEY=VALUE")
+  auto* config =
+      command.add_option("--config", options.config, "Audit this training", "CONFIG.toml");
+  command
+      .add_option("--set", options.overrides, "Change a key of the config, section.key=value",
+                  "KEY=VALUE")
       ->needs(config);
   const auto bare = [&](const char* name, auto& value, const char* help) {
     return command.add_option(name, value, help)->excludes(config);
   };
   bare("--m", options.m, "Or a bare mechanism: records of an agent");
-  bare("--batch", options.batch, "Records in a batch, b")->capture_default_str();
+  bare("--batch", options.batch, "Records in a batch, b");
   bare("--sigma", options.sigma, "Standard deviation of the noise on the averaged gradient");
-  bare("--clip", options.clip, "Clipping threshold tau")->capture_default_str();
-  bare("--clip-kind", options.clip_kind, "smooth or linear")->capture_default_str();
+  bare("--clip", options.clip, "Clipping threshold tau");
+  bare("--clip-kind", options.clip_kind, "smooth or linear");
   bare("--rounds", options.rounds, "Rounds T");
-  bare("--sampler", options.sampler, "fixed, poisson or full")->capture_default_str();
-  bare("--adjacency", options.adjacency, "Neighbours: replace or add-remove")
-      ->capture_default_str();
+  bare("--sampler", options.sampler, "fixed, poisson or full");
+  bare("--adjacency", options.adjacency, "Neighbours: replace or add-remove");
   bare("--noise", options.noise,
-       "secure: secret streams, different each time; simulated: repeatable from --seed")
-      ->capture_default_str();
+       "secure: secret streams, different each time; simulated: repeatable from --seed");
   options.delta.add_to(command);
   command.get_option("--delta")->excludes(config);
   command.get_option("--allow-large-delta")->excludes(config);
@@ -260,25 +238,20 @@ void add_setting_options(App& command, Options& options) {
 
 }  // namespace
 
-void add_privacy_audit(App& privacy, int& exit_code) {
+void add_privacy_audit(App& privacy) {
   auto* command = privacy.add_subcommand(
       "audit", "attack our own mechanism: is epsilon larger than what is promised?");
   const auto options = std::make_shared<Options>();
   add_setting_options(*command, *options);
-  command->add_option("--rung", options->rungs, "Which rungs (see below); all unless given")
-      ->type_name("1..5");
-  command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary")
-      ->capture_default_str();
-  command->add_option("--trainings", options->trainings, "Rung 4: trainings with and without it")
-      ->capture_default_str();
-  command->add_option("--claim", options->claim, "Audit this epsilon, not the certified one")
-      ->type_name("EPS");
-  command->add_option("--plant", options->plant, "Plant a fault (see below), to see it caught")
-      ->type_name("FAULT")
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "Seed")->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads; 0: all cores")
-      ->capture_default_str();
+  command->add_option("--rung", options->rungs, "Which rungs (see below)", "1..5");
+  command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary");
+  command->add_option("--trainings", options->trainings, "Rung 4: trainings with and without it");
+  command->add_option("--claim", options->claim, "Audit this epsilon, not the certified one",
+                      "EPS");
+  command->add_option("--plant", options->plant, "Plant a fault (see below), to see it caught",
+                      "FAULT");
+  command->add_option("--seed", options->seed, "Seed");
+  command->add_option("--threads", options->threads, "Threads (default: all cores)");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "\nRungs:\n"
@@ -293,7 +266,7 @@ void add_privacy_audit(App& privacy, int& exit_code) {
       "\nExample: porter privacy audit --m 100 --batch 100 --sampler full --sigma 0.2 --rounds 20\n"
       "         --delta 1e-3\n"
       "         porter privacy audit --config run.toml --set privacy.noise=secure");
-  command->callback([options, &exit_code] { run(*options, exit_code); });
+  command->callback([options] { return run(*options); });
 }
 
 }  // namespace porter::cli

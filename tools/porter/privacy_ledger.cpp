@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "commands.hpp"
 #include "io/json.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
-#include "privacy_commands.hpp"
 
 namespace porter::cli {
 namespace {
@@ -88,7 +86,7 @@ std::string as_text(const Options& options, const LedgerView& view) {
 
 void run(const Options& options) {
   const auto view = read_ledger(options.file);
-  std::cout << (options.json ? as_json(options, view) : as_text(options, view));
+  fmt::print("{}", (options.json ? as_json : as_text)(options, view));
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ void add_privacy_ledger(App& privacy) {
   auto* command = privacy.add_subcommand(
       "ledger", "show an agent's privacy ledger and verify every record of it");
   const auto options = std::make_shared<Options>();
-  command->add_option("file", options->file, "The ledger")->required()->type_name("FILE");
+  command->add_option("file", options->file, "The ledger", "FILE")->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "\nA damaged, foreign or reordered ledger is refused with the offset of the damage.\n"

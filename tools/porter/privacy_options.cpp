@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iostream>
 
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
@@ -12,11 +11,6 @@
 
 namespace porter::cli {
 namespace {
-
-void require_positive(std::string_view option, double value) {
-  require(value > 0 && std::isfinite(value), ErrorKind::usage, option,
-          ": expected a positive number, found ", value);
-}
 
 // `towards` is +1 or -1.
 std::string rounded(double value, int digits, double towards) {
@@ -35,40 +29,27 @@ std::optional<Sampler> certified_sampler(AskedSampler asked) {
 }
 
 void MechanismOptions::add_to(App& command) {
-  command
-      .add_option("--sampler", sampler,
-                  "How a round chooses its records: fixed (b of m), poisson or full")
-      ->capture_default_str()
-      ->type_name("NAME");
-  command
-      .add_option("--adjacency", adjacency,
-                  "Neighbouring data sets: replace or add-remove (one record)")
-      ->capture_default_str()
-      ->type_name("NAME");
-  command
-      .add_option("--level", level, "What a neighbour changes: one record, or all of the agent's")
-      ->capture_default_str()
-      ->type_name("record|agent");
-  command.add_option("--m", records, "Records of the agent")->type_name("M");
-  command.add_option("--batch", batch, "Records per round, the divisor b (full: m)")
-      ->type_name("B");
-  command.add_option("--q", rate, "Rate of Poisson sampling (default: b / m)")->type_name("Q");
-  command.add_option("--clip", clip, "Largest norm tau of a clipped gradient")
-      ->capture_default_str()
-      ->type_name("TAU");
-  command.add_option("--rounds", rounds, "Rounds T")->required()->type_name("T");
+  command.add_option("--sampler", sampler,
+                     "How a round chooses its records: fixed (b of m), poisson or full", "NAME");
+  command.add_option("--adjacency", adjacency,
+                     "Neighbouring data sets: replace or add-remove (one record)", "NAME");
+  command.add_option("--level", level,
+                     "What a neighbour changes: one record, or all of the agent's", "record|agent");
+  command.add_option("--m", records, "Records of the agent", "M");
+  command.add_option("--batch", batch, "Records per round, the divisor b (full: m)", "B");
+  command.add_option("--q", rate, "Rate of Poisson sampling (default: b / m)", "Q");
+  command.add_option("--clip", clip, "Largest norm tau of a clipped gradient", "TAU");
+  command.add_option("--rounds", rounds, "Rounds T", "T")->required();
   command.add_flag("--json", json, "Print JSON");
 }
 
 void MechanismOptions::add_noise_to(App& command) {
-  auto* deviation =
-      command
-          .add_option("--sigma", sigma, "Standard deviation of the noise on the averaged gradient")
-          ->type_name("SIGMA");
+  auto* deviation = command.add_option(
+      "--sigma", sigma, "Standard deviation of the noise on the averaged gradient", "SIGMA");
   command
       .add_option("--noise-multiplier", multiplier,
-                  "Instead of --sigma: z = sigma b / clip, the noise on the sum over one record")
-      ->type_name("Z")
+                  "Instead of --sigma: z = sigma b / clip, the noise on the sum over one record",
+                  "Z")
       ->excludes(deviation);
 }
 
@@ -84,19 +65,19 @@ PrivacyEvent MechanismOptions::event() const {
 }
 
 PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
+  check_sizes(kind);
   PrivacyEvent event;
+  event.steps = at_least_one("--rounds", rounds);
+  require(clip > 0 && std::isfinite(clip), ErrorKind::usage,
+          "--clip: expected a positive number, found ", clip);
+  check_noise();
   event.sampler = kind;
   event.adjacency = adjacency;
   event.level = level;
-  check_sizes(kind);
-  require(rounds >= 1, ErrorKind::usage, "--rounds: expected at least 1, found ", rounds);
-  require_positive("--clip", clip);
-  check_noise();
   event.records = static_cast<std::size_t>(records);
   event.batch = divisor();
   event.rate = rate;
   event.noise_multiplier = given_multiplier();
-  event.steps = static_cast<std::uint64_t>(rounds);
   return event;
 }
 
@@ -181,7 +162,7 @@ nlohmann::ordered_json MechanismOptions::to_json() const {
   if (rate) out["q"] = *rate;
   if (!sigma && !multiplier) return out;
   const auto deviation = sigma ? sigma : sigma_of(*multiplier);
-  out["sigma"] = deviation ? nlohmann::ordered_json(*deviation) : nullptr;
+  out["sigma"] = or_null(deviation);
   out["noise_multiplier"] = given_multiplier();
   return out;
 }
@@ -205,9 +186,7 @@ std::string MechanismOptions::to_text() const {
 }
 
 void DeltaOption::add_to(App& command) {
-  command.add_option("--delta", delta, "Probability with which the promise may fail")
-      ->capture_default_str()
-      ->type_name("DELTA");
+  command.add_option("--delta", delta, "Probability with which the promise may fail", "DELTA");
   command.add_flag("--allow-large-delta", allow_large, "Accept delta >= 1/m, as the paper has it");
 }
 
@@ -220,37 +199,16 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   require(!allows_publishing(delta, m) || allow_large, ErrorKind::usage, "--", warning,
           " (--allow-large-delta overrides)");
   if (warning.empty()) return {};
-  std::cerr << "porter: warning: " << warning << '\n';
+  fmt::print(stderr, "porter: warning: {}\n", warning);
   return {std::move(warning)};
-}
-
-void AccountingOptions::add_to(App& command) {
-  mechanism.add_to(command);
-  delta.add_to(command);
-}
-
-std::vector<std::string> AccountingOptions::check(
-    const std::function<std::string(const PrivacyEvent&)>& unamplified) const {
-  auto warnings = delta.check(mechanism.records);
-  if (const auto refused = mechanism.refused())
-    fail(ErrorKind::usage, "--sampler ", choice_text(mechanism.sampler), ": ", refused->reason,
-         ". Without amplification: ", unamplified(refused->unamplified),
-         " at delta = ", delta.delta);
-  return warnings;
-}
-
-void AccountingOptions::print_json(nlohmann::ordered_json answer,
-                                   const std::vector<std::string>& warnings) const {
-  answer.update(mechanism.to_json());
-  answer["warnings"] = warnings;
-  std::cout << json_text(answer, 2) << '\n';
 }
 
 std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }
 std::string rounded_down(double value, int digits) { return rounded(value, digits, -1); }
 
-nlohmann::ordered_json json_number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nullptr;
+std::size_t at_least_one(const char* option, std::int64_t value) {
+  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
+  return static_cast<std::size_t>(value);
 }
 
 }  // namespace porter::cli

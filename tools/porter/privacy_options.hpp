@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-#include "command_line.hpp"
 
+#include "command_line.hpp"
 #include "porter/privacy/accountant.hpp"
 
 namespace porter::cli {
@@ -75,26 +73,12 @@ struct DeltaOption {
   std::vector<std::string> check(std::int64_t records) const;
 };
 
-/// What `epsilon` and `sigma` share.
-struct AccountingOptions {
-  MechanismOptions mechanism;
-  DeltaOption delta;
-
-  void add_to(App& command);
-  /// Throws Error{usage} for samplers that are not accounted for, with `unamplified`, which says
-  /// what they are worth; returns the warnings on delta.
-  std::vector<std::string> check(
-      const std::function<std::string(const PrivacyEvent&)>& unamplified) const;
-  /// The answer, then the options, then the warnings.
-  void print_json(nlohmann::ordered_json answer, const std::vector<std::string>& warnings) const;
-};
-
 /// With six digits, rounded away from a promise that does not hold.
 std::string rounded_up(double value, int digits = 6);
 std::string rounded_down(double value, int digits = 6);
 
-/// A number, or null where it is infinite.
-nlohmann::ordered_json json_number(double value);
+/// Error{usage} naming the option where the value is 0 or less.
+std::size_t at_least_one(const char* option, std::int64_t value);
 
 /// Nothing where no amplification is certified.
 std::optional<Sampler> certified_sampler(AskedSampler asked);

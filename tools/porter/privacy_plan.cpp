@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
-#include <iostream>
-#include <memory>
 
+#include "commands.hpp"
 #include "core/text.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/error.hpp"
 #include "porter/graph/mixing.hpp"
-#include "privacy_commands.hpp"
 #include "privacy_options.hpp"
 #include "privacy_plan_text.hpp"
+#include "progress.hpp"
 
 namespace porter::cli {
 namespace {
@@ -29,11 +26,6 @@ struct Options {
   Adjacency adjacency = Adjacency::replace;
   bool unlike = false, allow_large_delta = false, json = false;
 };
-
-std::size_t at_least_one(std::string_view option, std::int64_t value) {
-  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
-  return static_cast<std::size_t>(value);
-}
 
 // With batches of one record every round may use it, whatever the order.
 [[noreturn]] void refuse_sampler(const Options& options) {
@@ -136,28 +128,26 @@ double bytes_of(const std::string& text) {
        "\"");
 }
 
-void show_progress(std::size_t done, std::size_t total) {
-  fmt::print(stderr, "\r\x1b[K");
-  if (done < total) fmt::print(stderr, "calibrating the noise: {} of {}", done, total);
-  std::fflush(stderr);
-}
-
 void run(const Options& options) {
   auto request = request_of(options);
   PlanSources sources;
   set_network(options, request, sources);
-  const auto progress = isatty(STDERR_FILENO) != 0 ? PlanProgress(show_progress) : PlanProgress();
+  StatusLine line;
+  const auto progress = [&](std::size_t done, std::size_t total) {
+    if (line.terminal()) line.show(fmt::format("calibrating the noise: {} of {}", done, total));
+    if (done == total) line.close(true);
+  };
   if (!options.bytes.empty()) {
     const double bytes = bytes_of(options.bytes);
     const auto data = options.unlike ? AgentData::unlike : AgentData::alike;
     const auto plan = make_budget_plan(request, data, bytes, progress);
-    std::cout << (options.json ? budget_json : budget_text)(request, sources, data, bytes, plan);
+    fmt::print("{}",
+               (options.json ? budget_json : budget_text)(request, sources, data, bytes, plan));
     return;
   }
   set_compressor(options, request, sources);
   const auto plan = make_plan(request, progress);
-  std::cout << (options.json ? plan_json(request, sources, plan)
-                             : plan_text(request, sources, plan));
+  fmt::print("{}", (options.json ? plan_json : plan_text)(request, sources, plan));
 }
 
 }  // namespace
@@ -167,7 +157,7 @@ void add_privacy_plan(App& privacy) {
       "plan", "which batch size and how many rounds: noise, traffic, what the theorems allow");
   const auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
-    return command->add_option(name, value, help)->type_name(type);
+    return command->add_option(name, value, help, type);
   };
   add("--m", options->records, "Records of each agent", "M")->required();
   add("--agents", options->agents, "Agents", "N")->required();
@@ -178,9 +168,8 @@ void add_privacy_plan(App& privacy) {
   auto* alpha = add("--alpha", options->alpha, "Mixing rate of the network, in [0, 1)", "A");
   add("--graph", options->graph, "Topology instead of --alpha, as in porter graph", "SPEC")
       ->excludes(alpha);
-  add("--mixing", options->mixing, "Rule for the weights of --graph", "NAME")
-      ->capture_default_str();
-  add("--seed", options->seed, "Seed of a random --graph", "S")->capture_default_str();
+  add("--mixing", options->mixing, "Rule for the weights of --graph", "NAME");
+  add("--seed", options->seed, "Seed of a random --graph", "S");
   auto* rho = add("--rho", options->rho, "Contraction of the compressor, in (0, 1]", "R");
   auto* compressor = add("--compressor", options->compressor,
                          "Compressor instead of --rho; also gives the bytes", "SPEC")
@@ -195,15 +184,12 @@ void add_privacy_plan(App& privacy) {
       ->add_flag("--unlike", options->unlike,
                  "With --bytes: the agents' data are unlike, such as split by label")
       ->needs(bytes);
-  add("--clip", options->clip, "Largest norm tau of a clipped gradient", "TAU")
-      ->capture_default_str();
+  add("--clip", options->clip, "Largest norm tau of a clipped gradient", "TAU");
   add("--rounds", options->rounds, "Recommend for this many rounds", "T");
   add("--batch", options->batch, "Recommend for this batch size", "B");
   add("--sampler", options->sampler, "How a round chooses its records: fixed, poisson or full",
-      "NAME")
-      ->capture_default_str();
-  add("--adjacency", options->adjacency, "Neighbouring data sets: replace or add-remove", "NAME")
-      ->capture_default_str();
+      "NAME");
+  add("--adjacency", options->adjacency, "Neighbouring data sets: replace or add-remove", "NAME");
   command->add_flag("--allow-large-delta", options->allow_large_delta,
                     "Accept delta >= 1/m, as the paper has it");
   command->add_flag("--json", options->json, "Print JSON");

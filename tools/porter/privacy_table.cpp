@@ -5,8 +5,8 @@
 #include <iostream>
 #include <memory>
 
+#include "commands.hpp"
 #include "io/json.hpp"
-#include "privacy_commands.hpp"
 #include "privacy_options.hpp"
 #include "report/table.hpp"
 #include "reproduce/closed_forms.hpp"

@@ -2,48 +2,84 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 
+#include "grid/sweep.hpp"
 #include "porter/train/train.hpp"
 
 namespace porter::cli {
 
-/// Shows how a run goes, on standard error: one line that redraws itself on a terminal, else a
-/// plain line per evaluation, at most one a second.
+/// A line on standard error that says how something goes. On a terminal it redraws itself, else it
+/// is printed again, less often.
+class StatusLine {
+ public:
+  /// `period`: between two lines where there is no terminal.
+  explicit StatusLine(std::chrono::milliseconds period = {});
+
+  bool terminal() const { return terminal_; }
+  /// Whether what is shown is old enough to be replaced.
+  bool due() const;
+  void show(const std::string& text);
+  /// Removes the redrawn line, or leaves it and goes to the next.
+  void close(bool remove);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool terminal_, drawn_ = false;
+  Clock::duration period_;
+  Clock::time_point shown_ = Clock::now();
+};
+
+/// Shows how a run goes: every round on a terminal, else at most one evaluation a second.
 class Progress {
  public:
   Progress(const Trainer& trainer, std::string label);
 
   /// Shows every round; the progress outlives it.
   Observer observer();
-  /// Ends the redrawn line.
-  void close();
+  void close() { status_.close(false); }
 
  private:
   void after_evaluation(const MetricsRow& row);
-  using Clock = std::chrono::steady_clock;
-  void show(bool last);
   std::string line() const;
   double seconds_left() const;
 
   const Trainer& trainer_;
-  std::string label_;
-  bool terminal_;
-  std::string noise_;
+  std::string label_, noise_;
   std::optional<MetricsRow> row_;
-  Clock::time_point shown_;
-  bool drawn_ = false;
+  StatusLine status_;
 };
 
-/// A bar that is full up to the share.
-std::string progress_bar(double share);
-/// Cut to the width of the terminal, or redrawing would leave the ends of long lines behind.
-std::string fit_terminal(std::string text);
+/// Shows how the runs of a grid go. May be told from any thread.
+class GridProgress {
+ public:
+  /// With a metric the best run so far is shown, else the setting that is being trained.
+  GridProgress(const Grid& grid, std::string label, std::optional<SweepMetric> metric = {});
+
+  /// To train with, until interrupted.
+  GridHooks hooks(std::size_t jobs);
+  void close() { status_.close(true); }
+
+ private:
+  void after_round(const GridCounters& counters, std::size_t setting);
+  void after_run(const GridRun& run);
+  std::string line(const GridCounters& counters, std::size_t setting) const;
+
+  const Grid& grid_;
+  std::string label_;
+  std::optional<SweepMetric> metric_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  StatusLine status_;
+  std::optional<GridRun> best_;
+  std::size_t bad_ = 0;  // runs that diverged or failed
+};
 
 /// 1234567 bits as "1.23 Mbit".
 std::string human_bits(double bits);
-/// 75 seconds as "1:15".
-std::string human_time(double seconds);
+/// 1234567 bytes as "1.23 MB".
+std::string human_bytes(double bytes);
 
 }  // namespace porter::cli

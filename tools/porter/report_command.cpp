@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-#include <iostream>
-#include <memory>
-#include <string>
-#include <vector>
+#include <fmt/format.h>
 
 #include "commands.hpp"
 #include "io/file.hpp"
 #include "report/page.hpp"
-#include "report/trace.hpp"
 
 namespace porter::cli {
 namespace {
@@ -22,8 +17,8 @@ struct Options {
 void report(const Options& options) {
   const auto traces = load_traces(options.folders);
   write_file(options.out, html_report(options.title, options.intro, traces));
-  std::cout << "wrote " << options.out.string() << " (" << traces.size()
-            << (traces.size() == 1 ? " run)\n" : " runs)\n");
+  fmt::print("wrote {} ({} run{})\n", options.out.string(), traces.size(),
+             traces.size() == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -33,17 +28,11 @@ void add_report_command(App& app) {
   const auto options = std::make_shared<Options>();
   command
       ->add_option("folders", options->folders,
-                   "run folders, or folders that hold several run folders")
-      ->type_name("DIR")
+                   "run folders, or folders that hold several run folders", "DIR")
       ->required();
-  command->add_option("--out", options->out, "where to write the page")
-      ->type_name("FILE")
-      ->capture_default_str();
-  command->add_option("--title", options->title, "title of the page")
-      ->type_name("TEXT")
-      ->capture_default_str();
-  command->add_option("--intro", options->intro, "a paragraph to stand below the title")
-      ->type_name("TEXT");
+  command->add_option("--out", options->out, "where to write the page", "FILE");
+  command->add_option("--title", options->title, "title of the page", "TEXT");
+  command->add_option("--intro", options->intro, "a paragraph to stand below the title", "TEXT");
   command->footer(
       "The page needs no network and no other file: summary table, privacy statements, plots\n"
       "against rounds and bits, the graph, every resolved config and how to repeat each run.");

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 
 #include "commands.hpp"
-#include "grid_progress.hpp"
+#include "core/registry.hpp"
 #include "io/file.hpp"
-#include "png.hpp"
 #include "porter/core/error.hpp"
+#include "progress.hpp"
 #include "reproduce/closed_forms.hpp"
 #include "reproduce/report.hpp"
 #include "run_one.hpp"
@@ -30,8 +33,8 @@ struct Options {
 struct Entry {
   std::string name, title;
   std::function<StudyReport()> closed_form = {};
-  StudyFile file = {};
-  fs::path folder = {};  // of a file that is not built in
+  std::string text = {};  // the file
+  fs::path folder = {};   // of a file that is not built in
 };
 
 std::vector<Entry> built_in(const Options& options) {
@@ -42,7 +45,7 @@ std::vector<Entry> built_in(const Options& options) {
       {"privacy", "What the paper's noise is worth, in its own 16 settings", privacy_report}};
   for (const auto& file : study_files())
     entries.push_back(
-        {.name = file.name, .title = study_title(file.text, file.name), .file = file});
+        {.name = file.name, .title = study_title(file.text, file.name), .text = file.text});
   return entries;
 }
 
@@ -60,7 +63,7 @@ Entry file_entry(const std::string& path) {
   const fs::path file(path);
   return {.name = file.stem().string(),
           .title = {},
-          .file = {file.stem().string(), read_file(file, 1U << 20)},
+          .text = read_file(file, 1U << 20),
           .folder = fs::absolute(file).parent_path()};
 }
 
@@ -73,25 +76,18 @@ bool stands_for(const std::string& name, const Entry& entry) {
 std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::string>& names) {
   std::vector<Entry> out;
   const auto add = [&](const Entry& entry) {
-    for (const auto& other : out)
-      if (other.name == entry.name) return;
-    out.push_back(entry);
+    if (std::ranges::find(out, entry.name, &Entry::name) == out.end()) out.push_back(entry);
   };
   for (const auto& name : names) {
-    bool any = false;
-    for (const auto& entry : all)
-      if (stands_for(name, entry)) {
-        add(entry);
-        any = true;
-      }
-    if (!any && name.ends_with(".toml")) {
-      add(file_entry(name));
-    } else if (!any) {
-      std::string known;
-      for (const auto& entry : all) known += entry.name + ", ";
-      fail(ErrorKind::usage, "reproduce: expected one of ", known,
-           "all, or an experiment file NAME.toml; found \"", name, "\"");
+    const auto asked = [&](const Entry& entry) { return stands_for(name, entry); };
+    if (std::ranges::any_of(all, asked)) {
+      for (const auto& entry : all)
+        if (asked(entry)) add(entry);
+      continue;
     }
+    require(name.ends_with(".toml"), ErrorKind::usage, "reproduce: expected one of ", names_of(all),
+            ", all, or an experiment file NAME.toml; found \"", name, "\"");
+    add(file_entry(name));
   }
   return out;
 }
@@ -120,10 +116,36 @@ std::optional<StudyReport> carry_out(const Entry& entry, const Study& study, con
   return study_report(study, *result, command_for(entry, options));
 }
 
+// False if the program is not there or did not like the file.
+bool convert(const fs::path& svg, const fs::path& png) {
+  std::vector<std::string> words = {"rsvg-convert", "--zoom=2", "--output", png.string(),
+                                    svg.string()};
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawnp(&child, words[0].c_str(), nullptr, nullptr, arguments.data(), environ) != 0)
+    return false;
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// A .png beside every .svg of the folder, if rsvg-convert is installed.
+void write_pngs(const fs::path& folder) {
+  std::vector<fs::path> drawings;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".svg") drawings.push_back(entry.path());
+  for (const auto& svg : drawings)
+    if (!convert(svg, fs::path(svg).replace_extension(".png"))) return;
+}
+
+std::string page_in(const fs::path& folder) {
+  return fs::absolute(folder / "index.html").lexically_normal().string();
+}
+
 void print_report(const StudyReport& report, const fs::path& folder) {
   for (const auto& warning : report.warnings) fmt::print("  ! {}\n", warning);
-  fmt::print("  {}\n  page: {}\n", report.headline,
-             fs::absolute(folder / "index.html").lexically_normal().string());
+  fmt::print("  {}\n  page: {}\n", report.headline, page_in(folder));
   std::fflush(stdout);
 }
 
@@ -138,7 +160,7 @@ int run(const Options& options) {
   for (const auto& entry : entries) {
     auto& study = studies.emplace_back();
     if (!entry.closed_form)
-      study = parse_study(entry.file.text, entry.name,
+      study = parse_study(entry.text, entry.name,
                           entry.folder.empty() ? "experiments/" + entry.name + ".toml"
                                                : (entry.folder / (entry.name + ".toml")).string(),
                           entry.folder, {.quick = options.quick, .seeds = options.seeds});
@@ -161,14 +183,13 @@ int run(const Options& options) {
     write_file(fs::path(options.out) / "index.html", index_page(options.out));
     print_report(*report, folder);
   }
-  fmt::print("\nall pages: {}\n",
-             fs::absolute(fs::path(options.out) / "index.html").lexically_normal().string());
+  fmt::print("\nall pages: {}\n", page_in(options.out));
   return 0;
 }
 
 void add_orders_options(App& command, OrdersRequest& orders) {
   const auto add = [&](const char* name, double& value, const char* help) {
-    command.add_option(name, value, help)->capture_default_str()->group("table1");
+    command.add_option(name, value, help)->group("table1");
   };
   add("--m", orders.records, "samples of each agent");
   add("--n", orders.agents, "agents");
@@ -182,7 +203,7 @@ void add_orders_options(App& command, OrdersRequest& orders) {
 
 }  // namespace
 
-void add_reproduce_command(App& app, int& exit_code) {
+void add_reproduce_command(App& app) {
   auto* command = app.add_subcommand(
       "reproduce", "the paper's figures, tables and theorems, held against measured curves");
   auto options = std::make_shared<Options>();
@@ -192,15 +213,12 @@ void add_reproduce_command(App& app, int& exit_code) {
       "experiment files NAME.toml");
   command->add_flag("--list", options->list, "list the names (also without any name)");
   command->add_flag("--quick", options->quick, "a small version that shows that everything works");
-  command->add_option("--out", options->out, "folder; every name gets its own in it")
-      ->capture_default_str();
+  command->add_option("--out", options->out, "folder; every name gets its own in it");
   command
       ->add_option("--threads", options->threads,
-                   "runs at the same time (default: one per core); does not change results")
-      ->type_name("N")
+                   "runs at the same time (default: one per core); does not change results", "N")
       ->range(1, 1024);
-  command->add_option("--seeds", options->seeds, "runs of each setting, instead of the file's")
-      ->type_name("N")
+  command->add_option("--seeds", options->seeds, "runs of each setting, instead of the file's", "N")
       ->range(1, 1000);
   command->add_flag("--force", options->force, "forget what earlier calls have trained");
   add_orders_options(*command, options->orders);
@@ -211,7 +229,7 @@ void add_reproduce_command(App& app, int& exit_code) {
       "config: an interrupted call goes on where it stopped, and more seeds train only what is\n"
       "new. A run that diverges or fails is shown with its reason. A data set that is missing is\n"
       "replaced by built-in data, and the page says so. See docs/reproducing.md.");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options] { return run(*options); });
 }
 
 }  // namespace porter::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_one.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <csignal>
@@ -54,6 +55,21 @@ std::string command_name() {
 }
 
 bool interrupted() { return g_interrupted != 0; }
+
+ExistingRun OutOptions::existing(const char* what) const {
+  require(!resume || !out.empty(), ErrorKind::usage, "--resume needs --out with the folder of the ",
+          what);
+  return resume ? ExistingRun::resume : force ? ExistingRun::replace : ExistingRun::refuse;
+}
+
+std::filesystem::path OutOptions::folder(const std::string& name) const {
+  if (!out.empty()) return out;
+  const auto base =
+      fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(std::time(nullptr)));
+  std::filesystem::path path = base;
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}-{}", base, i);
+  return path;
+}
 
 void print_facts(const RunParts& parts) {
   const auto& [config, facts] = std::tie(parts.config, parts.facts);

@@ -16,6 +16,17 @@ bool interrupted();
 /// As the user called it: the launcher says how.
 std::string command_name();
 
+/// Where results go, and what to do with those that are there.
+struct OutOptions {
+  std::string out;
+  bool resume = false, force = false;
+
+  /// Error{usage} unless there is a folder to resume; `what` is in it.
+  ExistingRun existing(const char* what) const;
+  /// The one given, or runs/NAME-TIME, with a number behind it if that exists.
+  std::filesystem::path folder(const std::string& name) const;
+};
+
 /// Prints what a config turned out to be: data, network, noise, notes.
 void print_facts(const RunParts& parts);
 

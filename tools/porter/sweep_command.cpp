@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "commands.hpp"
-#include "grid_progress.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
+#include "progress.hpp"
+#include "report/page_shell.hpp"
 #include "report/sweep_report.hpp"
 #include "run_one.hpp"
 
@@ -19,11 +17,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostRows = 30;  // of the table on the terminal
 
 struct Options {
-  std::string config, out;
+  std::string config;
   std::vector<std::string> vary, overrides;
+  OutOptions out;
   SweepOptions sweep;
   std::size_t jobs = 0;
-  bool dry_run = false, resume = false, force = false, json = false;
+  bool dry_run = false, json = false;
 };
 
 SweepOptions sweep_options(const Options& options) {
@@ -39,13 +38,9 @@ SweepOptions sweep_options(const Options& options) {
 
 // What to type to get the same again.
 std::string command_line(const Options& options) {
-  const auto quoted = [](const std::string& text) {
-    const bool plain = text.find_first_of(" \"'[]$&;|<>(){}*?!#~`\\") == text.npos;
-    return plain ? text : "'" + text + "'";
-  };
-  std::string line = "porter sweep " + quoted(options.config);
-  for (const auto& vary : options.vary) line += " --vary " + quoted(vary);
-  for (const auto& set : options.overrides) line += " --set " + quoted(set);
+  std::string line = "porter sweep " + shell_word(options.config);
+  for (const auto& vary : options.vary) line += " --vary " + shell_word(vary);
+  for (const auto& set : options.overrides) line += " --set " + shell_word(set);
   const auto& sweep = options.sweep;
   if (sweep.random) line += fmt::format(" --random {}", *sweep.random);
   if (sweep.seeds) line += fmt::format(" --seeds {}", *sweep.seeds);
@@ -53,13 +48,6 @@ std::string command_line(const Options& options) {
   if (sweep.halving) line += fmt::format(" --halving {}", *sweep.halving);
   if (sweep.hopeless) line += fmt::format(" --hopeless {}", *sweep.hopeless);
   return line;
-}
-
-fs::path fresh_folder() {
-  const auto base = fmt::format("runs/sweep-{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
-  fs::path path = base;
-  for (int i = 2; fs::exists(path); ++i) path = fmt::format("{}-{}", base, i);
-  return path;
 }
 
 void print_plan(const Sweep& sweep) {
@@ -86,8 +74,7 @@ void print_result(const Sweep& sweep, const SweepResult& result, const fs::path&
 }
 
 int run(const Options& options) {
-  require(!options.resume || !options.out.empty(), ErrorKind::usage,
-          "--resume needs --out with the folder of the sweep");
+  const auto existing = options.out.existing("sweep");
   const auto sweep = load_sweep(options.config, options.overrides, sweep_options(options));
   if (!options.json) print_plan(sweep);
   if (options.dry_run) {
@@ -96,10 +83,7 @@ int run(const Options& options) {
     return 0;
   }
   catch_interrupts();
-  const auto out = options.out.empty() ? fresh_folder() : fs::path(options.out);
-  const auto existing = options.resume  ? ExistingRun::resume
-                        : options.force ? ExistingRun::replace
-                                        : ExistingRun::refuse;
+  const auto out = options.out.folder("sweep");
   GridProgress progress(sweep, "sweep", sweep.metric);
   const auto result = run_sweep(sweep, out, existing, progress.hooks(options.jobs));
   progress.close();
@@ -110,7 +94,7 @@ int run(const Options& options) {
   }
   write_file(out / "report.html", sweep_page(sweep, *result, command_line(options), out.string()));
   if (options.json)
-    std::cout << sweep_summary_json(sweep, *result);
+    fmt::print("{}", sweep_summary_json(sweep, *result));
   else
     print_result(sweep, *result, out);
   std::fflush(stdout);
@@ -121,54 +105,45 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_sweep_command(App& app, int& exit_code) {
+void add_sweep_command(App& app) {
   auto* command = app.add_subcommand(
       "sweep", "search for the best settings: a grid or at random, several seeds");
   auto options = std::make_shared<Options>();
   command
       ->add_option("config", options->config, "the config file (TOML), may have a [sweep] section")
       ->required();
-  command
-      ->add_option("--vary", options->vary,
-                   "a key and what to try: 0.01,0.1 | log:0.01..1:5 | lin:1..3:5 | intlog:1..64:7")
-      ->type_name("SECTION.KEY=VALUES")
-      ->expected(1)
-      ->take_all();
-  command
-      ->add_option("--random", options->sweep.random,
-                   "draw N settings instead of the whole grid; ranges then need no count")
-      ->type_name("N");
-  command->add_option("--seeds", options->sweep.seeds, "runs of each setting (default 3)")
-      ->type_name("N");
-  command
-      ->add_option("--metric", options->sweep.metric,
-                   "column of metrics.csv to choose by, at the last round (default loss)")
-      ->type_name("NAME");
-  command
-      ->add_option("--halving", options->sweep.halving,
-                   "N times, at rounds T/2^N, ..., T/2, drop the worse half of the settings")
-      ->type_name("N");
-  command
-      ->add_option("--hopeless", options->sweep.hopeless,
-                   "give a run up when its loss is this many times that of the start "
-                   "(default 10; 0: never)")
-      ->type_name("FACTOR");
+  command->add_repeated(
+      "--vary", options->vary,
+      "a key and what to try: 0.01,0.1 | log:0.01..1:5 | lin:1..3:5 | intlog:1..64:7",
+      "SECTION.KEY=VALUES");
+  command->add_option("--random", options->sweep.random,
+                      "draw N settings instead of the whole grid; ranges then need no count", "N");
+  command->add_option("--seeds", options->sweep.seeds, "runs of each setting (default 3)", "N");
+  command->add_option("--metric", options->sweep.metric,
+                      "column of metrics.csv to choose by, at the last round (default loss)",
+                      "NAME");
+  command->add_option("--halving", options->sweep.halving,
+                      "N times, at rounds T/2^N, ..., T/2, drop the worse half of the settings",
+                      "N");
+  command->add_option("--hopeless", options->sweep.hopeless,
+                      "give a run up when its loss is this many times that of the start "
+                      "(default 10; 0: never)",
+                      "FACTOR");
   command->add_overrides(options->overrides, "override a key for all settings");
-  command->add_option("--out", options->out, "folder of the sweep (default: runs/sweep-TIME)");
-  command->add_option("--jobs", options->jobs, "runs at the same time (default: one per core)")
-      ->type_name("N")
+  command->add_option("--out", options->out.out, "folder of the sweep (default: runs/sweep-TIME)");
+  command->add_option("--jobs", options->jobs, "runs at the same time (default: one per core)", "N")
       ->range(1, 1024);
   command->add_flag("--json", options->json, "print summary.json instead of the table");
   command->add_flag("--dry-run", options->dry_run, "check everything and list the settings");
-  auto* resume = command->add_flag("--resume", options->resume, "continue the sweep in --out");
-  command->add_flag("--force", options->force, "replace the sweep in --out")->excludes(resume);
+  auto* resume = command->add_flag("--resume", options->out.resume, "continue the sweep in --out");
+  command->add_flag("--force", options->out.force, "replace the sweep in --out")->excludes(resume);
   command->footer(
       "The folder gets results.csv (every run; failed ones with the reason), summary.json,\n"
       "best.toml (run it with porter run), report.html, sweep.toml (repeats the sweep) and\n"
       "journal.jsonl. Results do not depend on --jobs or on interruptions. The epsilon of a run "
       "does\n"
       "not cover the search on the same data. See docs/sweep.md.");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options] { return run(*options); });
 }
 
 }  // namespace porter::cli

@@ -46,6 +46,10 @@ Table compare_runs(std::span<const Trace> traces);
 /// majority class, utility and loss that disagree.
 std::vector<std::string> compare_notes(std::span<const Trace> traces);
 
+/// The table over the runs, as text or as Markdown, then the notes and what each says about
+/// privacy.
+std::string comparison_text(std::span<const Trace> traces, bool markdown);
+
 /// The runs that say the same about privacy.
 struct PrivacyGroup {
   std::string text;
