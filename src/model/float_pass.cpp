@@ -5,10 +5,8 @@
 #include <cassert>
 #include <cmath>
 
-#include "core/find_others.hpp"
 #include "core/matmul.hpp"
 #include "core/vector_math.hpp"
-#include "inputs.hpp"
 
 namespace porter {
 namespace {
@@ -85,66 +83,36 @@ void FloatPass::begin(const Layers& layers, std::span<const std::span<const doub
 
 void FloatPass::load(const Dataset& data, std::size_t first, std::size_t count) {
   assert(count <= kMaxRows);
-  data_ = &data;
-  first_ = first;
-  rows_ = count;
-  const std::size_t room = count * data.features + kOthersSlack;
-  if (columns_.size() < room) columns_.resize(room), entries_.resize(room);
-  starts_.assign(1, 0);
-  background_.assign(count, 0.0F);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Sample sample = data[first + i];
-    const std::size_t begin = starts_.back();
-    std::size_t end = begin;
-    if (sample.sparse) {
-      end += sample.values.size();
-      std::copy(sample.columns.begin(), sample.columns.end(), columns_.begin() + begin);
-      std::copy(sample.values.begin(), sample.values.end(), entries_.begin() + begin);
-    } else {
-      background_[i] = sample.values[0];
-      end += find_others(sample.values, background_[i], columns_.data() + begin);
-      for (std::size_t e = begin; e < end; ++e)
-        entries_[e] = sample.values[columns_[e]] - background_[i];
-    }
-    starts_.push_back(static_cast<std::uint32_t>(end));
-  }
-  dense_ = !data.sparse() && prefers_dense(starts_.back(), count * data.features);
+  inputs_.assign(data, count, [&](std::size_t i) { return first + i; });
+  labels_ = std::span(data.labels).subspan(first, count);
 }
 
 std::span<float> FloatPass::scores(const FloatWeights& weights) {
-  const std::size_t levels = weights.levels().size();
-  for (std::size_t l = 0; l < levels; ++l) {
-    const auto& level = weights.levels()[l];
-    const std::size_t n = level.columns;
-    for (std::size_t i = 0; i < rows_; ++i)
-      std::copy(level.biases.begin(), level.biases.end(), above_.begin() + i * n);
-    if (l > 0) {
-      multiply_add<float>(rows_, n, level.inputs,
-                          {below_.data(), weights.levels()[l - 1].columns, 1}, level.weights.data(),
-                          n, above_.data(), n);
-    } else if (dense_) {
-      multiply_add<float>(rows_, n, level.inputs,
-                          {data_->values.data() + first_ * data_->features, data_->features, 1},
-                          level.weights.data(), n, above_.data(), n);
-    } else {
-      for (std::size_t i = 0; i < rows_; ++i)
-        axpy(background_[i], weights.column_sums(), std::span(above_).subspan(i * n, n));
-      multiply_add<float>({starts_, columns_, entries_}, n, level.weights.data(), n, above_.data(),
-                          n);
-    }
-    if (l + 1 == levels) return std::span(above_).first(rows_ * n);
-    layers_->activation.apply(std::span(above_).first(rows_ * n));
+  const auto& levels = weights.levels();
+  const std::size_t rows = labels_.size();
+  for (std::size_t l = 0;; ++l) {
+    const auto& [inputs, n, matrix, biases] = levels[l];
+    const auto out = std::span(above_).first(rows * n);
+    for (std::size_t i = 0; i < rows; ++i)
+      std::copy(biases.begin(), biases.end(), out.begin() + i * n);
+    if (l == 0)
+      inputs_.add_product(n, matrix.data(), weights.column_sums(), out.data());
+    else
+      multiply_add<float>(rows, n, inputs, {below_.data(), levels[l - 1].columns, 1}, matrix.data(),
+                          n, out.data(), n);
+    if (l + 1 == levels.size()) return out;
+    layers_->activation.apply(out);
     std::swap(above_, below_);
   }
-  return {};
 }
 
 void FloatPass::add_totals(std::size_t p, Model::Totals& totals) {
   const auto all = scores(points_[p]);
-  const std::size_t n = all.size() / rows_, classes = layers_->list.back().outputs;
-  for (std::size_t i = 0; i < rows_; ++i) {
+  const std::size_t rows = labels_.size(), n = all.size() / rows;
+  const std::size_t classes = layers_->list.back().outputs;
+  for (std::size_t i = 0; i < rows; ++i) {
     const auto row = all.subspan(i * n, classes);
-    const auto label = static_cast<std::size_t>(data_->labels[first_ + i]);
+    const auto label = static_cast<std::size_t>(labels_[i]);
     const auto top = std::max_element(row.begin(), row.end());
     totals.correct += static_cast<std::size_t>(top - row.begin()) == label;
     const float most = *top;
@@ -153,7 +121,7 @@ void FloatPass::add_totals(std::size_t p, Model::Totals& totals) {
   }
   exp_in_place(all);
   LogSum logs;
-  for (std::size_t i = 0; i < rows_; ++i) {
+  for (std::size_t i = 0; i < rows; ++i) {
     double sum = 0;
     for (const float value : all.subspan(i * n, classes)) sum += double{value};
     logs.add(sum);

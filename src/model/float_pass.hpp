@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "inputs.hpp"
 #include "layers.hpp"
-#include "porter/data/dataset.hpp"
 #include "porter/model/model.hpp"
 
 namespace porter {
@@ -55,11 +54,8 @@ class FloatPass {
 
   const Layers* layers_ = nullptr;
   std::vector<FloatWeights> points_;
-  const Dataset* data_ = nullptr;
-  std::size_t first_ = 0, rows_ = 0;
-  bool dense_ = false;
-  std::vector<std::uint32_t> starts_, columns_;  // as in Inputs
-  std::vector<float> entries_, background_;
+  Inputs<float> inputs_;
+  std::span<const float> labels_;     // of the loaded rows
   std::vector<float> above_, below_;  // activations
 };
 

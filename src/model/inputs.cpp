@@ -2,16 +2,15 @@
 #include "inputs.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "core/find_others.hpp"
 #include "core/vector_math.hpp"
 #include "core/vectors.hpp"
 
 namespace porter {
+
 template <class Real>
 void Inputs<Real>::begin(std::size_t features, std::size_t count) {
-  assert(count <= kMaxRows);
   features_ = features;
   dense_rows_.clear();
   background_.clear();
@@ -74,6 +73,16 @@ void Inputs<Real>::multiply(std::size_t n, const Real* b, std::span<const Real> 
   }
   for (std::size_t i = 0; i < rows(); ++i)
     scaled_copy(background_[i], column_sums, std::span<Real>(c + i * n, n));
+  multiply_add<Real>({starts_, columns_, entries_}, n, b, n, c, n);
+}
+
+template <class Real>
+void Inputs<Real>::add_product(std::size_t n, const Real* b, std::span<const Real> column_sums,
+                               Real* c) const {
+  if (dense_)
+    return multiply_add<Real>(rows(), n, features_, {values_.data(), features_, 1}, b, n, c, n);
+  for (std::size_t i = 0; i < rows(); ++i)
+    axpy(background_[i], column_sums, std::span<Real>(c + i * n, n));
   multiply_add<Real>({starts_, columns_, entries_}, n, b, n, c, n);
 }
 

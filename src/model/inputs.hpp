@@ -10,7 +10,7 @@
 
 namespace porter {
 
-/// The samples of one block at most.
+/// The samples of a block of BatchPass and ScorePass at most.
 inline constexpr std::size_t kMaxRows = 128;
 
 /// Whether the dense product is the faster one, with so many entries of `all` off the background.
@@ -18,7 +18,7 @@ inline bool prefers_dense(std::size_t entries, std::size_t all) {
   return static_cast<double>(entries) > 0.4 * static_cast<double>(all);  // measured
 }
 
-/// Up to kMaxRows samples as the matrix A of inputs, one row each. Where most entries of a row are
+/// Some samples as the matrix A of inputs, one row each. Where most entries of a row are
 /// one value (a sparse data set; the background of images, scaled or not), only the others are
 /// kept,
 ///   A = background 1^T + S,   S sparse,
@@ -40,6 +40,9 @@ class Inputs {
 
   /// C = A B, with B features x n and its column sums given.
   void multiply(std::size_t n, const Real* b, std::span<const Real> column_sums, Real* c) const;
+
+  /// The same added to C.
+  void add_product(std::size_t n, const Real* b, std::span<const Real> column_sums, Real* c) const;
 
   /// Makes row i zero: 0 times what it holds may not be 0.
   void clear(std::size_t i);

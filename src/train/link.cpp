@@ -83,7 +83,7 @@ std::shared_ptr<const Hosting> host_agents(const RunParts& parts, std::size_t pr
   require(processes <= agents, ErrorKind::usage, "network.agents: ", agents,
           " agents cannot be spread over ", processes, " processes");
   return std::make_shared<const Hosting>(
-      host_in_blocks(listeners(parts.network->graph), processes));
+      host_in_blocks(parts.network->graph.neighbours(), processes));
 }
 
 // All data are one owner's here, so a hash of them may travel.

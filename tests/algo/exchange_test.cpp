@@ -51,7 +51,7 @@ Outcome run_in_processes(
     const ToyNetwork& toy, std::uint32_t rounds, std::size_t processes,
     const Meddle& meddle = [](std::uint32_t, std::uint32_t, ToyNetwork::Parts&) {}) {
   const auto network = ToyNetwork::Parts::make_network(toy);
-  const auto hosting = host_in_blocks(listeners(network.graph), processes);
+  const auto hosting = host_in_blocks(network.graph.neighbours(), processes);
   auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents));
   Outcome all;
   std::mutex mutex;
@@ -286,7 +286,7 @@ class Tampering final : public Transport {
 std::string refusal_of(const ToyNetwork& toy, const Tampering::Change& change,
                        std::uint32_t rounds = 5) {
   const auto network = ToyNetwork::Parts::make_network(toy);
-  const auto hosting = host_in_blocks(listeners(network.graph), 2);
+  const auto hosting = host_in_blocks(network.graph.neighbours(), 2);
   auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents));
   ends[0] = std::make_unique<Tampering>(std::move(ends[0]), change);
   std::string refusal;

@@ -48,9 +48,6 @@ struct Network {
   Mixing mixing;
 };
 
-/// Who gets the messages of each agent: its neighbours.
-std::vector<std::vector<std::uint32_t>> listeners(const Graph& graph);
-
 /// A matrix of an algorithm's state under the name it has in a checkpoint.
 struct NamedRows {
   std::string name;

@@ -23,6 +23,7 @@ class Graph {
   const std::vector<Edge>& edges() const { return edges_; }
   /// Ascending, without the node itself.
   const std::vector<std::uint32_t>& neighbours(std::size_t node) const { return neighbours_[node]; }
+  const std::vector<std::vector<std::uint32_t>>& neighbours() const { return neighbours_; }
   std::size_t degree(std::size_t node) const { return neighbours_[node].size(); }
 
  private:
