@@ -365,7 +365,7 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
       ErrorKind::privacy, options.require_noise ? "agent.require_noise" : "agent.max_epsilon",
       ": privacy.delta of this config is ", options.config.privacy->delta,
       ", not below 1/m = ", privacy.one_record(),
-      " of this agent: whatever epsilon is, that allows to publish a record. Take part in a run "
+      " of this agent: whatever epsilon is, that permits publishing a record. Take part in a run "
       "with a smaller delta, or consent for data that need no protection: require_noise = false "
       "and no max_epsilon in this agent's own [agent]");
   if (!options.max_epsilon) return;

@@ -32,7 +32,7 @@ void CopyWatch<Real>::start(std::uint32_t step) {
     wrong = {step, wrong.times + 1};
     wanted_.push_back(sender);
   }
-  owed_ = std::exchange(owed_next_, {});
+  replies_ = std::exchange(replies_next_, {});
 }
 
 // Whether all copies are up to date in this step, and compared.
@@ -46,7 +46,7 @@ void CopyWatch<Real>::send(std::size_t agent) {
   Exchange::Outgoing message{.wanted = wanted_};
   std::vector<std::vector<double>> wide;
   std::vector<std::span<const double>> dense;
-  if (owed_.contains(static_cast<std::uint32_t>(agent))) {
+  if (replies_.contains(static_cast<std::uint32_t>(agent))) {
     for (std::size_t c = 0; c < link_.channels(); ++c) {
       const auto Q = surrogates_.Q(c, agent);
       dense.emplace_back(wide.emplace_back(Q.begin(), Q.end()));
@@ -61,7 +61,7 @@ template <class Real>
 void CopyWatch<Real>::take(const Exchange::Incoming& message) {
   surrogates_.arrived(message.sender, compares_copies());
   for (const auto agent : message.wanted)
-    if (std::ranges::binary_search(exchange_.hosted(), agent)) owed_next_.insert(agent);
+    if (std::ranges::binary_search(exchange_.hosted(), agent)) replies_next_.insert(agent);
   if (!message.dense.empty() && wrong_.contains(message.sender)) return repair(message);
   if (compares_copies()) compare(message);
 }

@@ -31,7 +31,7 @@ class CopyWatch {
 
  private:
   // A copy of Q that differs from its sender's.
-  struct Wrong {
+  struct Dispute {
     std::uint32_t asked = 0;  // the last step whose message asks for it; 0: none yet
     std::uint32_t times = 0;
   };
@@ -44,10 +44,10 @@ class CopyWatch {
   MessageLink& link_;
   Surrogates<Real>& surrogates_;
   std::uint32_t step_ = 0, last_step_;
-  std::map<std::uint32_t, Wrong> wrong_;      // by sender
-  std::vector<std::uint32_t> wanted_;         // of them, those that this step's messages ask for
-  std::set<std::uint32_t> owed_, owed_next_;  // hosted agents that were asked for their Q
-  std::set<std::uint32_t> repaired_;          // senders whose copies this step has replaced
+  std::map<std::uint32_t, Dispute> wrong_;  // by sender
+  std::vector<std::uint32_t> wanted_;       // of them, those that this step's messages ask for
+  std::set<std::uint32_t> replies_, replies_next_;  // hosted agents that were asked for their Q
+  std::set<std::uint32_t> repaired_;                // senders whose copies this step has replaced
 };
 
 }  // namespace porter

@@ -15,7 +15,7 @@
 namespace porter {
 
 // Some of it is as long as x, so there is none per agent.
-struct GradientEstimator::Desk {
+struct GradientEstimator::Scratch {
   std::vector<std::uint32_t> batch;
   Workspace workspace;
   std::vector<double> term;  // of one sample
@@ -57,29 +57,29 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
-  const auto desk = desks_.take();
-  draw_counted(agent, round, desk->batch);
-  prepare_at(*desk, agent, x, round, g);
+  const auto scratch = scratch_.take();
+  draw_counted(agent, round, scratch->batch);
+  prepare_at(*scratch, agent, x, round, g);
 }
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
-  const auto desk = desks_.take();
-  draw_counted(agent, round, desk->batch);
+  const auto scratch = scratch_.take();
+  draw_counted(agent, round, scratch->batch);
   scales_[agent] = 1;
-  if (clipped_mean_in_float(*desk, agent, x, g)) return;
-  desk->x.resize(x.size());
-  desk->g.resize(x.size());
-  widen(x, desk->x);
-  prepare_at(*desk, agent, desk->x, round, desk->g);
-  scaled_copy(std::exchange(scales_[agent], 1.0), desk->g, g);
+  if (clipped_mean_in_float(*scratch, agent, x, g)) return;
+  scratch->x.resize(x.size());
+  scratch->g.resize(x.size());
+  widen(x, scratch->x);
+  prepare_at(*scratch, agent, scratch->x, round, scratch->g);
+  scaled_copy(std::exchange(scales_[agent], 1.0), scratch->g, g);
 }
 
-void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<const double> x,
+void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                                    std::uint32_t round, std::span<double> g) {
   scales_[agent] = 1;
   if (options_.journal && options_.journal->recall(agent, round, g)) return;
-  scales_[agent] = clipped_mean(desk, agent, x, g);
+  scales_[agent] = clipped_mean(scratch, agent, x, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
@@ -89,13 +89,13 @@ void GradientEstimator::prepare_at(Desk& desk, std::size_t agent, std::span<cons
 
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
-  const auto desk = desks_.take();
-  draw_counted(agent, round, desk->batch);
-  desk->term.resize(g.size());
+  const auto scratch = scratch_.take();
+  draw_counted(agent, round, scratch->batch);
+  scratch->term.resize(g.size());
   std::fill(g.begin(), g.end(), 0.0);
-  for (const auto index : desk->batch) {
-    term(problem_.sample(agent, index), desk->term);
-    axpy(1.0, desk->term, g);
+  for (const auto index : scratch->batch) {
+    term(problem_.sample(agent, index), scratch->term);
+    axpy(1.0, scratch->term, g);
   }
   scale(1.0 / static_cast<double>(options_.sampler.batch()), g);
   scales_[agent] = 1;
@@ -151,23 +151,23 @@ void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
 }
 
 // What is clipped sample by sample gets the factor.
-BatchRequest GradientEstimator::request(const Desk& desk, std::size_t agent) const {
+BatchRequest GradientEstimator::request(const Scratch& scratch, std::size_t agent) const {
   // The mean of one sample is the sample: the model then knows its norm without another pass.
-  const bool single = options_.sampler.batch() == 1 && desk.batch.size() == 1;
+  const bool single = options_.sampler.batch() == 1 && scratch.batch.size() == 1;
   const bool by_sample = options_.clip.kind != Clip::Kind::none &&
                          (options_.clip_target == ClipTarget::sample || single);
   return {.data = problem_.train,
           .first_row = problem_.first_row(agent),
-          .rows = desk.batch,
+          .rows = scratch.batch,
           .factor = by_sample ? &factor_ : nullptr};
 }
 
 // g becomes the mean up to the factor that is returned.
-double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
-                                       std::span<double> g) {
-  const auto batch = request(desk, agent);
+double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
+                                       std::span<const double> x, std::span<double> g) {
+  const auto batch = request(scratch, agent);
   const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
-  const double scale = problem_.model.gradient_sum(x, batch, g, desk.workspace) * mean;
+  const double scale = problem_.model.gradient_sum(x, batch, g, scratch.workspace) * mean;
   if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
   const double factor = factor_(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
@@ -175,11 +175,11 @@ double GradientEstimator::clipped_mean(Desk& desk, std::size_t agent, std::span<
 }
 
 // Whether g is the mean.
-bool GradientEstimator::clipped_mean_in_float(Desk& desk, std::size_t agent,
+bool GradientEstimator::clipped_mean_in_float(Scratch& scratch, std::size_t agent,
                                               std::span<const float> x, std::span<float> g) {
   if (options_.secure || options_.sampler.batch() == 1) return false;
-  const auto batch = request(desk, agent);
-  if (!problem_.model.gradient_sum_in_float(x, batch, g, desk.workspace)) return false;
+  const auto batch = request(scratch, agent);
+  if (!problem_.model.gradient_sum_in_float(x, batch, g, scratch.workspace)) return false;
   double factor = 1.0 / static_cast<double>(options_.sampler.batch());
   if (!batch.factor && options_.clip.kind != Clip::Kind::none)
     factor *= factor_(std::sqrt(squared_norm(g)) * factor);

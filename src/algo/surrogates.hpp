@@ -104,7 +104,7 @@ class Surrogates {
   bool rebuild_ = false;                // the gaps of this step come from Q
   std::vector<bool> unproven_;          // per agent
   std::vector<State> channels_;
-  Lender<Gaps> gaps_;  // where they are not stored
+  ScratchPool<Gaps> gaps_;  // where they are not stored
 };
 
 template <class Real>

@@ -68,7 +68,7 @@ const toml::node* TomlSection::find(std::string_view key) {
 void TomlSection::read(std::string_view key, std::string& value) {
   const auto* node = find(key);
   if (node == nullptr) return;
-  check(node->is_string(), key, "expected a text in quotes, found ", found(*node));
+  check(node->is_string(), key, "expected a quoted string, found ", found(*node));
   value = *node->value<std::string>();
 }
 

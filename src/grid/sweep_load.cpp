@@ -109,7 +109,7 @@ void check_settings(const SweepOptions& options) {
     require(keys_of(setting) == keys_of(options.settings.front()), ErrorKind::usage,
             "sweep.settings: number ", seen.size() + 1, " has other keys than the first");
     require(seen.insert(setting).second, ErrorKind::usage, "sweep.settings: number ",
-            seen.size() + 1, " stands twice");
+            seen.size() + 1, " is given twice");
   }
 }
 
@@ -125,7 +125,7 @@ void check(const SweepOptions& options) {
             "vary: expected section.key, found \"", key, "\"");
     require(key != "run.seed", ErrorKind::usage, "vary run.seed: use --seeds N instead");
     require(!fixed.contains(key), ErrorKind::usage, "vary ", key, ": it does not change results");
-    require(seen.insert(key).second, ErrorKind::usage, "vary ", key, ": stands twice");
+    require(seen.insert(key).second, ErrorKind::usage, "vary ", key, ": is given twice");
   }
   const auto within = [](const std::optional<std::uint32_t>& value, const char* name,
                          std::uint32_t least, std::uint32_t most) {

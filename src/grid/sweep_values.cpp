@@ -61,7 +61,7 @@ void SweepValues::read_list() {
     require(!item.empty(), ErrorKind::usage, "vary ", key_,
             ": expected values between commas, found \"", text_, "\"");
     require(std::count(list_.begin(), list_.end(), item) == 1, ErrorKind::usage, "vary ", key_,
-            ": the value ", item, " stands twice in \"", text_, "\"");
+            ": the value ", item, " is given twice in \"", text_, "\"");
   }
 }
 

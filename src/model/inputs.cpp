@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/find_others.hpp"
+#include "core/find_unequal.hpp"
 #include "core/vector_math.hpp"
 #include "core/vectors.hpp"
 
@@ -15,7 +15,7 @@ void Inputs<Real>::begin(std::size_t features, std::size_t count) {
   dense_rows_.clear();
   background_.clear();
   starts_.assign(1, 0);
-  const std::size_t room = count * features + kOthersSlack;
+  const std::size_t room = count * features + kUnequalSlack;
   if (columns_.size() < room) {
     columns_.resize(room);
     entries_.resize(room);
@@ -34,7 +34,7 @@ void Inputs<Real>::add(const Sample& sample) {
     std::copy(sample.values.begin(), sample.values.end(), entries_.begin() + begin);
   } else {
     background = sample.values[0];
-    end += find_others(sample.values, background, columns_.data() + begin);
+    end += find_unequal(sample.values, background, columns_.data() + begin);
     for (std::size_t e = begin; e < end; ++e)
       entries_[e] = Real{sample.values[columns_[e]]} - Real{background};
     dense_rows_.push_back(sample.values.data());

@@ -164,8 +164,8 @@ class Mlp final : public Model {
   double lambda_;
   Layers layers_;
   // Evaluations come again and again, each with megabytes that are better kept than asked for anew.
-  mutable Lender<BatchMemory<double>> batches_;
-  mutable Lender<FloatPass> float_passes_;
+  mutable ScratchPool<BatchMemory<double>> batches_;
+  mutable ScratchPool<FloatPass> float_passes_;
 };
 
 }  // namespace

@@ -16,8 +16,8 @@ inline double geometric_mean(double a, double b) {
   return std::isfinite(product) ? std::sqrt(product) : std::sqrt(a) * std::sqrt(b);
 }
 
-/// Where a decreasing function falls to a target > 0. Asks for few values, as they are dear: those
-/// on either side that are nearest answer for all that lie beyond.
+/// Where a decreasing function falls to a target > 0. Asks for few values, as each is expensive:
+/// those on either side that are nearest answer for all that lie beyond.
 class Crossing {
  public:
   Crossing(std::function<double(double)> function, double target)

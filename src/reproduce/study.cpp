@@ -243,7 +243,7 @@ class Reader {
     section.read("label", series.label);
     section.check(!series.label.empty(), "label", "expected a text, found nothing");
     for (const auto& other : study_.series)
-      section.check(other.label != series.label, "label", "\"", series.label, "\" stands twice");
+      section.check(other.label != series.label, "label", "\"", series.label, "\" is given twice");
     section.read("tuned", series.tuned);
     const auto set = read_overrides(section, "set");
     const auto with = read_with(section, study_.values.size());

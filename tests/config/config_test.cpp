@@ -136,7 +136,7 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[algorithm]\nname = \"beer\"\nclip = \"smooth:1\"",
        {"algorithm.clip", "beer does not clip"}},
       {"[algorithm]\nname = \"sgd\"", {"c.toml:2", "algorithm.name", "porter-gc", "sgd"}},
-      {"[algorithm]\nname = 3", {"algorithm.name", "text in quotes"}},
+      {"[algorithm]\nname = 3", {"algorithm.name", "quoted string"}},
       {"[algorithm]\ncompressor = \"top\"", {"c.toml:2", "algorithm.compressor", "top_k"}},
       {"[algorithm]\ncompressor = \"random_k:1.5\"", {"algorithm.compressor", "random_k"}},
       {"[algorithm]\nname = \"dsgd\"\ncompressor = \"top_k:0.1\"",

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/find_others.hpp"
+#include "core/find_unequal.hpp"
 #include "core/matmul.hpp"
 #include "core/vector_math.hpp"
 
@@ -19,16 +19,16 @@ double eight_sums(std::size_t n, Term term) {
   return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-TEST(SpecialValues, FindOthersTakesNaNForOther) {
+TEST(SpecialValues, FindUnequalTakesNaNForUnequal) {
   for_every_special_value<float>([](const std::vector<float>& x) {
     for (const float background : {0.0F, -0.0F, 1.0F, INFINITY, NAN, x.empty() ? 0 : x[0]}) {
       auto row = x;  // every third entry is background
       for (std::size_t i = 1; i < row.size(); i += 3) row[i] = background;
       for (const auto& values : {x, row}) {
-        std::vector<std::uint32_t> expected, columns(values.size() + kOthersSlack);
+        std::vector<std::uint32_t> expected, columns(values.size() + kUnequalSlack);
         for (std::uint32_t j = 0; j < values.size(); ++j)
           if (values[j] != background) expected.push_back(j);
-        columns.resize(find_others(values, background, columns.data()));
+        columns.resize(find_unequal(values, background, columns.data()));
         ASSERT_EQ(columns, expected) << "background " << background;
       }
     }

@@ -152,7 +152,7 @@ TEST_F(SweepTest, BadRequestsAreNamed) {
   has(error_of({{"algorithm.stepp", "0.1,0.2"}}), "did you mean step?");
   has(error_of({{"step", "0.1"}}), "section.key");
   has(error_of({{"algorithm.step", "0.1,,0.2"}}), "values between commas");
-  has(error_of({{"algorithm.step", "0.1,0.1"}}), "stands twice");
+  has(error_of({{"algorithm.step", "0.1,0.1"}}), "is given twice");
   has(error_of({{"algorithm.step", "log:0..1:3"}}), "above 0");
   has(error_of({{"algorithm.step", "log:1..0.1:3"}}), "A < B");
   has(error_of({{"algorithm.step", "log:a..1:3"}}), "numbers A < B");
@@ -220,7 +220,7 @@ TEST_F(SweepTest, SettingsMayBeListedOneByOne) {
   has(refusal("settings = [{ algorithm.step = 0.1 }, { algorithm.batch = 2 }]\n"),
       "number 2 has other keys");
   has(refusal("settings = [{ algorithm.step = 0.1 }, { algorithm.step = 0.1 }]\n"),
-      "number 2 stands twice");
+      "number 2 is given twice");
   has(refusal("settings = [0.1]\n"), "found 0.1");
   has(refusal("settings = [{ run.seed = 2 }]\n"), "--seeds");
   has(refusal("random = 2\nsettings = [{ algorithm.step = 0.1 }]\n"), "nothing can vary");

@@ -100,7 +100,7 @@ TEST(Study, NamesWhatIsWrong) {
       {replaced(curves, "[\"loss\", ", "[\"los\", "), "curves.metrics: expected a column"},
       {replaced(curves, "metrics", "metric"), "curves.metric"},
       {replaced(curves, "tuned", "tined"), "series 1.tined"},
-      {replaced(curves, "\"BEER <b>\"", "\"GC\""), "stands twice"},
+      {replaced(curves, "\"BEER <b>\"", "\"GC\""), "is given twice"},
       {replaced(curves, "set = { \"algorithm.name\" = \"beer\" }", "set = 3"), "series 2.set"},
       {replaced(replaced(curves, "batch = 2", "bach = 2"), "bach", "bach"), "algorithm.bach"},
       {replaced(slope, "values = [2, 4, 8]", "values = []"), "slope.values"},

@@ -68,7 +68,7 @@ struct DeltaOption {
   bool allow_large = false;
 
   void add_to(App& command);
-  /// A delta of 1/m allows to publish one record in full. Throws Error{usage} for delta >= 1/m
+  /// A delta of 1/m permits publishing one record in full. Throws Error{usage} for delta >= 1/m
   /// unless allowed; returns warnings, which are printed to standard error as well.
   std::vector<std::string> check(std::int64_t records) const;
 };

@@ -102,18 +102,18 @@ struct AlgorithmSetup {
 /// walk.
 struct AlgorithmInfo {
   enum class Clipping {
-    none,
-    sample,
-    batch,
-    free
-  };  ///< never | per sample | per batch | as configured
+    none,    ///< never
+    sample,  ///< of every sample
+    batch,   ///< of the mean of a batch
+    any,     ///< as configured
+  };
   enum class Noise { never, optional, always };
   enum class Meeting {
     neighbours,  ///< agents talk along the edges of the graph
     server,      ///< agents talk to a server that they need not trust with their data
     aggregator,  ///< agents trust a secure aggregation to add noise once, for all of them
     pooled,      ///< all data in one place
-    nobody,      ///< every agent alone
+    none,        ///< every agent alone
   };
   std::string name;
   std::string help;

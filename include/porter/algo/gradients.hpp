@@ -126,17 +126,17 @@ class GradientEstimator {
   std::vector<std::uint32_t> draw_batch(std::size_t agent, std::uint32_t round);
 
  private:
-  struct Desk;     // what a thread needs while it computes a gradient
+  struct Scratch;  // what a thread needs while it computes a gradient
   struct Secrets;  // an agent's streams
 
-  void prepare_at(Desk& desk, std::size_t agent, std::span<const double> x, std::uint32_t round,
-                  std::span<double> g);
+  void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
+                  std::uint32_t round, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
-  // Both with the batch that lies on the desk.
-  bool clipped_mean_in_float(Desk& desk, std::size_t agent, std::span<const float> x,
+  // Both with the batch that `scratch` holds.
+  bool clipped_mean_in_float(Scratch& scratch, std::size_t agent, std::span<const float> x,
                              std::span<float> g);
-  BatchRequest request(const Desk& desk, std::size_t agent) const;
-  double clipped_mean(Desk& desk, std::size_t agent, std::span<const double> x,
+  BatchRequest request(const Scratch& scratch, std::size_t agent) const;
+  double clipped_mean(Scratch& scratch, std::size_t agent, std::span<const double> x,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   void draw_counted(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
@@ -145,7 +145,7 @@ class GradientEstimator {
   GradientOptions options_;
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
-  Lender<Desk> desks_;
+  ScratchPool<Scratch> scratch_;
   std::vector<double> scales_;    // per agent: the factor of its prepared gradient
   Rows M_;                        // the low-pass; empty without momentum
   std::vector<Secrets> secrets_;  // one per agent; empty where simulated

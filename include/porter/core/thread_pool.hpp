@@ -64,26 +64,16 @@ class ThreadPool {
 /// Objects that are lent to one user at a time and kept for the next one. There are as many as were
 /// out at once: one per thread, however many pieces of work the threads take.
 template <class T>
-class Lender {
+class ScratchPool {
  public:
-  /// Gives its object back when it ends.
-  class Loan {
-   public:
-    Loan(Lender& lender, std::unique_ptr<T> object) : lender_(lender), object_(std::move(object)) {}
-    ~Loan() { lender_.give_back(std::move(object_)); }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
-
-    T& operator*() const { return *object_; }
-    T* operator->() const { return object_.get(); }
-
-   private:
-    Lender& lender_;
-    std::unique_ptr<T> object_;
+  struct GiveBack {
+    ScratchPool* pool;
+    void operator()(T* object) const { pool->give_back(std::unique_ptr<T>(object)); }
   };
+  using Loan = std::unique_ptr<T, GiveBack>;
 
   /// The object as its last user left it, or a new one. From any thread.
-  Loan take() { return {*this, take_free()}; }
+  Loan take() { return Loan(take_free().release(), {this}); }
 
  private:
   std::unique_ptr<T> take_free() {

@@ -32,7 +32,7 @@ class RunPrivacy {
   /// Null unless the noise is secret.
   const std::shared_ptr<const SecureNoise>& secure() const { return secure_; }
 
-  /// 1/m: a delta that is not below it allows to publish a record.
+  /// 1/m: a delta that is not below it permits publishing a record.
   double one_record() const { return 1 / static_cast<double>(sampler_.records()); }
 
   /// What so many releases have cost, certified; nothing where nothing can be certified (no noise,

@@ -20,7 +20,7 @@ toml::table parse_toml(std::string_view text, const std::string& source);
 void apply_override(toml::table& root, const std::string& override,
                     const std::string& option = "--set");
 
-/// Relative files, also those of file:NAME, become relative to nothing.
+/// Relative files, also those of file:NAME, become absolute.
 void resolve_paths(toml::table& root, const std::filesystem::path& folder);
 /// The same for one value of the key "section.key", which stays as it is where it names no file.
 std::string resolved_value(std::string_view key, const std::string& value,

@@ -2,11 +2,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/find_others.hpp"
+#include "core/find_unequal.hpp"
 #include "core/simd.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "find_others.cpp"
+#define HWY_TARGET_INCLUDE "find_unequal.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace porter::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-std::size_t compress_others(const float* row, std::size_t size, float background,
-                            std::uint32_t* columns) {
-  const hn::CappedTag<float, kOthersSlack> floats;
+std::size_t compress_unequal(const float* row, std::size_t size, float background,
+                             std::uint32_t* columns) {
+  const hn::CappedTag<float, kUnequalSlack> floats;
   const hn::RebindToUnsigned<decltype(floats)> words;
   const std::size_t lanes = hn::Lanes(floats);
   const auto ground = hn::Set(floats, background);
@@ -40,11 +40,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace porter {
 
-HWY_EXPORT(compress_others);
+HWY_EXPORT(compress_unequal);
 
-std::size_t find_others(std::span<const float> row, float background, std::uint32_t* columns) {
+std::size_t find_unequal(std::span<const float> row, float background, std::uint32_t* columns) {
   choose_simd();
-  return HWY_DYNAMIC_DISPATCH(compress_others)(row.data(), row.size(), background, columns);
+  return HWY_DYNAMIC_DISPATCH(compress_unequal)(row.data(), row.size(), background, columns);
 }
 
 }  // namespace porter

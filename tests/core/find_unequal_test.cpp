@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/find_others.hpp"
+#include "core/find_unequal.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace porter {
 namespace {
 
-TEST(FindOthers, FindsWhatIsNotTheBackgroundInOrder) {
+TEST(FindUnequal, FindsWhatIsNotTheBackgroundInOrder) {
   for (const std::size_t size : {1, 3, 15, 16, 17, 64, 100, 784})
     for (const double share : {0.0, 0.2, 0.9, 1.0}) {
       SCOPED_TRACE(testing::Message() << size << ' ' << share);
@@ -24,8 +24,8 @@ TEST(FindOthers, FindsWhatIsNotTheBackgroundInOrder) {
           expected.push_back(j);
         }
       for_every_simd_target([&](const std::string& target) {
-        std::vector<std::uint32_t> columns(size + kOthersSlack);
-        columns.resize(find_others(row, -0.5F, columns.data()));
+        std::vector<std::uint32_t> columns(size + kUnequalSlack);
+        columns.resize(find_unequal(row, -0.5F, columns.data()));
         EXPECT_EQ(columns, expected) << target;
       });
     }

@@ -15,13 +15,13 @@ struct Counted {
   std::atomic<int> users{0};
 };
 
-TEST(Lender, NobodySharesAndThereAreAsManyAsThreads) {
+TEST(ScratchPool, NobodySharesAndThereAreAsManyAsThreads) {
   Counted::made = 0;
-  Lender<Counted> lender;
+  ScratchPool<Counted> scratch;
   ThreadPool pool(4);
   std::atomic<int> shared{0};
   pool.parallel_for(2000, [&](std::size_t) {
-    const auto loan = lender.take();
+    const auto loan = scratch.take();
     if (++loan->users != 1) ++shared;
     ++loan->uses;
     --loan->users;
@@ -31,12 +31,12 @@ TEST(Lender, NobodySharesAndThereAreAsManyAsThreads) {
   EXPECT_LE(Counted::made, 4);
 }
 
-TEST(Lender, AnObjectComesBackAsItWasLeft) {
-  Lender<std::vector<int>> lender;
-  lender.take()->assign({1, 2, 3});
-  const auto first = lender.take();
+TEST(ScratchPool, AnObjectComesBackAsItWasLeft) {
+  ScratchPool<std::vector<int>> scratch;
+  scratch.take()->assign({1, 2, 3});
+  const auto first = scratch.take();
   EXPECT_EQ(*first, (std::vector{1, 2, 3}));
-  EXPECT_TRUE(lender.take()->empty());  // the other is out
+  EXPECT_TRUE(scratch.take()->empty());  // the other is out
 }
 
 }  // namespace
