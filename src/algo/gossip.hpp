@@ -65,6 +65,7 @@ class Gossip {
     surrogates_.mix(update);
   }
 
+  const BasicRows<Real>& Q(std::size_t channel) const { return surrogates_.Q(channel); }
   Traffic& traffic() { return link_.traffic(); }
   void append_state(std::vector<NamedRows>& state) { surrogates_.append_state(state); }
 

@@ -95,6 +95,11 @@ class Porter final : public Algorithm {
     return std::sqrt(squared_norm(mean_row(U_)));
   }
 
+  const Rows* published_trackers() const override {
+    if constexpr (std::is_same_v<Real, double>) return &gossip_.Q(kV);
+    return nullptr;
+  }
+
   Traffic& traffic() override { return gossip_.traffic(); }
   std::vector<NamedRows> state() override {
     return state_of({{"X", &X_}, {"V", &V_}, {"U", &U_}}, gossip_, gradients_);

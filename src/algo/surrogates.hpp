@@ -33,8 +33,9 @@ class Surrogates {
              const std::vector<Channel>& channels);
 
   void start(std::uint32_t step);
+  const BasicRows<Real>& Q(std::size_t channel) const { return channels_[channel].Q; }
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
-    return channels_[channel].Q.row(agent);
+    return Q(channel).row(agent);
   }
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
   void move(std::size_t channel, std::size_t agent);

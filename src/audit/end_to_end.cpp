@@ -48,10 +48,11 @@ class Eavesdropper {
   std::vector<MixingWeight> incoming_;
 };
 
-const Rows& published_trackers(Algorithm& algorithm) {
-  for (const auto& [name, rows, copied] : algorithm.state())
-    if (name == "Q0") return *std::get<Rows*>(rows);  // the audit trains in double
-  fail(ErrorKind::usage, "the end-to-end audit reads the messages of porter-dp only");
+const Rows& published_trackers(const Algorithm& algorithm, const std::string& name) {
+  const auto* Q = algorithm.published_trackers();
+  require(Q != nullptr, ErrorKind::usage,
+          "the end-to-end audit reads the messages of porter-dp, found algorithm ", name);
+  return *Q;
 }
 
 class CanaryTraining {
@@ -71,7 +72,7 @@ class CanaryTraining {
     options.seed = seed;
     const auto algorithm =
         audited_algorithm(subject_, model_, with ? with_ : without_, options, pool);
-    const Rows& Q = published_trackers(*algorithm);
+    const Rows& Q = published_trackers(*algorithm, subject_.algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
     neighbour.hear(Q);
@@ -100,9 +101,6 @@ AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subj
   check_setting(setting);
   require(subject.problem.agents >= 2, ErrorKind::usage,
           "the end-to-end audit needs two agents, found ", subject.problem.agents);
-  require(subject.algorithm == "porter-dp", ErrorKind::usage,
-          "the end-to-end audit reads the messages of porter-dp, found algorithm ",
-          subject.algorithm);
   const CanaryTraining training(setting, subject);
   const auto score = [&](std::span<double> scores, std::size_t first, bool with) {
     ThreadPool alone(1);

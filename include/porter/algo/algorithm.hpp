@@ -41,6 +41,9 @@ class Algorithm {
   virtual const Rows& iterates() const = 0;
   /// |mean V - mean G| where the method tracks the gradient.
   virtual std::optional<double> tracking_error() const { return std::nullopt; }
+  /// What neighbours hold of the agents' gradient trackers, a row each, for whoever listens; null
+  /// where there are none, or not in double.
+  virtual const Rows* published_trackers() const { return nullptr; }
   virtual Traffic& traffic() = 0;
   /// All that, with the traffic, makes a resumed run continue bit for bit.
   virtual std::vector<NamedRows> state() = 0;
