@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algo/message.hpp"
+#include "core/sampling.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/rng.hpp"
 

@@ -10,6 +10,7 @@
 #include "core/normal_noise.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
+#include "privacy/draw_batch.hpp"
 #include "privacy/secure_noise.hpp"
 
 namespace porter {

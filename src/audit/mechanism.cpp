@@ -10,6 +10,7 @@
 
 #include "audit/statistics.hpp"
 #include "core/normal_noise.hpp"
+#include "privacy/draw_batch.hpp"
 #include "target.hpp"
 
 namespace porter {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compressors.hpp"
+#include "core/sampling.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
 #include "porter/core/rng.hpp"

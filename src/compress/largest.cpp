@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 
+#include "core/sampling.hpp"
 #include "core/vectors.hpp"
 #include "porter/core/rng.hpp"
 

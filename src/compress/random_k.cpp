@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compressors.hpp"
+#include "core/sampling.hpp"
 #include "floats.hpp"
 #include "porter/core/rng.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/rng.hpp"
+#include "core/sampling.hpp"
 
 #include <bit>
 

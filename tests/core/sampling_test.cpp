@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/core/rng.hpp"
+#include "core/sampling.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "porter/core/rng.hpp"
 
 namespace porter {
 namespace {

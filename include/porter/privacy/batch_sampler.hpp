@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "porter/core/rng.hpp"
 #include "porter/privacy/accountant.hpp"
 
 namespace porter {
@@ -25,15 +24,8 @@ class BatchSampler {
   /// Replaces `out` by the samples of one round, ascending. fixed: choose(b, m). poisson: sample i
   /// iff the i-th uniform is below b / m, so it may be none. full: all, and nothing is drawn from
   /// the stream.
-  template <class Stream>
-  void draw(Stream& stream, std::vector<std::uint32_t>& out) const {
-    if (kind_ == Sampler::fixed) return choose(batch_, records_, stream, out);
-    out.clear();
-    const double rate = static_cast<double>(batch_) / static_cast<double>(records_);
-    for (std::size_t i = 0; i < records_; ++i)
-      if (kind_ == Sampler::full || stream.uniform() < rate)
-        out.push_back(static_cast<std::uint32_t>(i));
-  }
+  template <class Stream>  // defined for our own streams
+  void draw(Stream& stream, std::vector<std::uint32_t>& out) const;
 
   /// `steps` rounds of: draw, clip each sample to `clip`, add up, divide by b, add N(0, sigma^2 I).
   PrivacyEvent event(Adjacency adjacency, double sigma, double clip, std::uint64_t steps) const;
