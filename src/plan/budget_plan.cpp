@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "plan_cells.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -45,30 +43,23 @@ std::optional<BudgetChoice> spend(const PlanRequest& request, AgentData data, co
                        static_cast<std::size_t>(kept));
 }
 
-bool better(const BudgetChoice& a, const BudgetChoice& b) { return a.predicted() < b.predicted(); }
+// The first whose prediction is the least, but for the slack.
+const BudgetChoice& first_within(double slack, const std::vector<BudgetChoice>& choices) {
+  const double least = std::ranges::min(choices, {}, &BudgetChoice::predicted).predicted();
+  return *std::ranges::find_if(
+      choices, [&](const auto& choice) { return choice.predicted() <= slack * least; });
+}
 
 // For each number of rounds the smallest batch that counts as the best; by rounds, ascending.
 std::vector<BudgetChoice> best_batches(const Plan& noise, const std::vector<BudgetChoice>& all) {
   std::vector<BudgetChoice> chosen;
   for (const auto rounds : noise.rounds) {
     std::vector<BudgetChoice> same;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(same),
-                 [&](const auto& choice) { return choice.cell.rounds == rounds; });
-    if (same.empty()) continue;
-    const double limit =
-        kBatchSlack * std::min_element(same.begin(), same.end(), better)->predicted();
-    chosen.push_back(*std::find_if(
-        same.begin(), same.end(), [&](const auto& choice) { return choice.predicted() <= limit; }));
+    for (const auto& choice : all)
+      if (choice.cell.rounds == rounds) same.push_back(choice);
+    if (!same.empty()) chosen.push_back(first_within(kBatchSlack, same));
   }
   return chosen;
-}
-
-// The fewest rounds that count as the best.
-const BudgetChoice& recommend(const std::vector<BudgetChoice>& choices) {
-  const double limit =
-      kRoundsSlack * std::min_element(choices.begin(), choices.end(), better)->predicted();
-  return *std::find_if(choices.begin(), choices.end(),
-                       [&](const auto& choice) { return choice.predicted() <= limit; });
 }
 
 void judge(const PlanRequest& request, AgentData data, double bytes, BudgetPlan& plan) {
@@ -120,8 +111,7 @@ BudgetPlan make_budget_plan(const PlanRequest& request, AgentData data, double b
 
   std::vector<BudgetChoice> all;  // by batch, ascending
   for (const auto& cell : noise.cells)
-    if (cell.batch == request.batch.value_or(cell.batch) &&
-        cell.rounds == request.rounds.value_or(cell.rounds))
+    if (request.allows(cell))
       if (const auto choice = spend(request, data, cell, bytes)) all.push_back(*choice);
   require(!all.empty(), ErrorKind::usage, "bytes: ", bytes,
           " cannot carry one coordinate in each of ", noise.rounds.front(),
@@ -129,10 +119,10 @@ BudgetPlan make_budget_plan(const PlanRequest& request, AgentData data, double b
           static_cast<double>(request.rounds.value_or(noise.rounds.front())) * message_bytes(1));
   BudgetPlan plan;
   plan.choices = best_batches(noise, all);
-  const auto& best = recommend(plan.choices);
-  auto event = event_of(gradients, best.cell.batch, best.cell.rounds);
+  const auto& best = first_within(kRoundsSlack, plan.choices);  // the fewest rounds
+  auto event = gradients.event(best.cell.batch, best.cell.rounds);
   event.noise_multiplier = calibrate_noise_multiplier(event, request.epsilon, request.delta);
-  const auto cell = cell_of(gradients, event.batch, event.steps, event.noise_multiplier);
+  const auto cell = gradients.cell(event, event.noise_multiplier);
   plan.recommended = budget_choice(request, data, cell, best.gossip, best.kept);
   plan.epsilon = epsilon(event, request.delta).upper;
   plan.hopeless = noise.hopeless;

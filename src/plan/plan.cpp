@@ -5,7 +5,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "plan_cells.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "privacy/paper.hpp"
@@ -20,25 +19,26 @@ constexpr double kSlack = 1.25;  // the prediction of a floor is not better than
 constexpr double kFarTooManyRounds = 1e6;
 
 void check(const PlanRequest& request) {
-  const auto positive = [](const char* name, double value) {
-    require(value > 0 && std::isfinite(value), ErrorKind::usage, name,
-            ": expected a positive number, found ", value);
+  const auto number = [](const char* name, double value, bool good, const char* expected) {
+    require(good && std::isfinite(value), ErrorKind::usage, name, ": expected ", expected,
+            ", found ", value);
   };
+  const auto positive = [&](const char* name, double value) {
+    number(name, value, value > 0, "a positive number");
+  };
+  const double alpha = request.alpha, rho = request.rho, delta = request.delta;
   require(request.records >= 1, ErrorKind::usage, "records m: expected at least 1, found 0");
   require(request.agents >= 1, ErrorKind::usage, "agents n: expected at least 1, found 0");
   require(request.dim >= 1, ErrorKind::usage, "dimension d: expected at least 1, found 0");
-  require(request.alpha >= 0 && request.alpha < 1, ErrorKind::usage,
-          "alpha: expected a number in [0, 1), found ", request.alpha);
-  require(request.rho > 0 && request.rho <= 1, ErrorKind::usage,
-          "rho: expected a number in (0, 1], found ", request.rho);
+  number("alpha", alpha, alpha >= 0 && alpha < 1, "a number in [0, 1)");
+  number("rho", rho, rho > 0 && rho <= 1, "a number in (0, 1]");
   positive("epsilon", request.epsilon);
-  require(request.delta > 0 && request.delta < 1, ErrorKind::usage,
-          "delta: expected a number in (0, 1), found ", request.delta);
+  number("delta", delta, delta > 0 && delta < 1, "a number in (0, 1)");
   positive("clip", request.clip);
   if (request.bytes_per_vector) positive("bytes of a vector", *request.bytes_per_vector);
   const auto m = static_cast<double>(request.records);
-  require(!allows_publishing(request.delta, m) || request.allow_large_delta, ErrorKind::usage,
-          delta_concern(request.delta, m), " (allow_large_delta overrides)");
+  require(!allows_publishing(delta, m) || request.allow_large_delta, ErrorKind::usage,
+          delta_concern(delta, m), " (allow_large_delta overrides)");
   require(!request.batch || (*request.batch >= 1 && *request.batch <= request.records),
           ErrorKind::usage, "batch: expected 1 to m = ", request.records, ", found ",
           request.batch.value_or(0));
@@ -90,9 +90,9 @@ void fill_cells(const PlanRequest& request, Plan& plan, const PlanProgress& prog
   pool.parallel_for(plan.batches.size(), [&](std::size_t row) {
     double z = 0;
     for (std::size_t column = 0; column < columns; ++column) {
-      const auto event = event_of(request, plan.batches[row], plan.rounds[column]);
+      const auto event = request.event(plan.batches[row], plan.rounds[column]);
       z = quick_noise_multiplier(event, request.epsilon, request.delta, z);
-      plan.cells[row * columns + column] = cell_of(request, event.batch, event.steps, z);
+      plan.cells[row * columns + column] = request.cell(event, z);
       const std::lock_guard lock(mutex);
       if (progress) progress(++done, plan.cells.size());
     }
@@ -102,13 +102,10 @@ void fill_cells(const PlanRequest& request, Plan& plan, const PlanProgress& prog
 PlanCell recommend(const PlanRequest& request, const Plan& plan) {
   std::vector<PlanCell> candidates;
   for (const auto& cell : plan.cells)
-    if (cell.batch == request.batch.value_or(cell.batch) &&
-        cell.rounds == request.rounds.value_or(cell.rounds))
-      candidates.push_back(cell);
+    if (request.allows(cell)) candidates.push_back(cell);
   const auto& best = candidates[recommended_index(candidates, plan.gossip_rounds)];
-  const auto event = event_of(request, best.batch, best.rounds);
-  return cell_of(request, best.batch, best.rounds,
-                 calibrate_noise_multiplier(event, request.epsilon, request.delta));
+  const auto event = request.event(best.batch, best.rounds);
+  return request.cell(event, calibrate_noise_multiplier(event, request.epsilon, request.delta));
 }
 
 void judge(const PlanRequest& request, Plan& plan) {
@@ -146,26 +143,64 @@ void judge(const PlanRequest& request, Plan& plan) {
 
 }  // namespace
 
-PrivacyEvent event_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds) {
+bool PlanRequest::allows(const PlanCell& cell) const {
+  return cell.batch == batch.value_or(cell.batch) && cell.rounds == rounds.value_or(cell.rounds);
+}
+
+PrivacyEvent PlanRequest::event(std::size_t cell_batch, std::uint64_t cell_rounds) const {
   PrivacyEvent event;
-  event.sampler = request.sampler;
-  event.adjacency = request.adjacency;
-  event.records = request.records;
-  event.batch = batch;
-  event.steps = rounds;
+  event.sampler = sampler;
+  event.adjacency = adjacency;
+  event.records = records;
+  event.batch = cell_batch;
+  event.steps = cell_rounds;
   return event;
 }
 
-PlanCell cell_of(const PlanRequest& request, std::size_t batch, std::uint64_t rounds, double z) {
-  PlanCell cell{.batch = batch, .rounds = rounds, .bytes = {}};
-  cell.sigma = z * request.clip / static_cast<double>(batch);
+PlanCell PlanRequest::cell(const PrivacyEvent& event, double noise_multiplier) const {
+  PlanCell cell{.batch = event.batch, .rounds = event.steps, .bytes = {}};
+  cell.sigma = noise_multiplier * clip / static_cast<double>(event.batch);
   cell.noise_to_signal =
-      cell.sigma / request.clip *
-      std::sqrt(static_cast<double>(request.dim) / static_cast<double>(request.agents));
-  cell.floor = predicted_floor(request, batch, rounds, cell.noise_to_signal);
-  if (request.bytes_per_vector)
-    cell.bytes = 2 * *request.bytes_per_vector * static_cast<double>(rounds);
+      cell.sigma / clip * std::sqrt(static_cast<double>(dim) / static_cast<double>(agents));
+  cell.floor = predicted_floor(*this, cell.batch, cell.rounds, cell.noise_to_signal);
+  if (bytes_per_vector) cell.bytes = 2 * *bytes_per_vector * static_cast<double>(cell.rounds);
   return cell;
+}
+
+TheoremOrders theorem_orders(const PlanRequest& request) {
+  const double mixing = 1 - request.alpha, rho = request.rho;
+  TheoremOrders orders;
+  orders.phi = paper_phi(static_cast<double>(request.dim), request.delta,
+                         static_cast<double>(request.records), request.epsilon);
+  orders.rounds = 1 / (orders.phi * orders.phi);
+  orders.gamma = mixing * rho;
+  orders.eta = std::pow(orders.gamma * rho, 4.0 / 3) * orders.phi;
+  const double slowdown = std::pow(rho, -4.0 / 3) * std::pow(mixing, -8.0 / 3);
+  orders.bound = orders.phi * slowdown;
+  orders.clip = 365 * slowdown * std::sqrt(orders.phi);
+  return orders;
+}
+
+std::vector<SideCondition> side_conditions(const PlanRequest& request, std::size_t batch,
+                                           double rounds) {
+  const auto orders = theorem_orders(request);
+  const double m = static_cast<double>(request.records), size = static_cast<double>(batch);
+  const double sigma = paper_sigma(request.clip, rounds, request.delta, m, request.epsilon);
+  std::vector<SideCondition> conditions;
+  const auto add = [&](const char* theorem, const char* text, double left, double right,
+                       bool holds) {
+    conditions.push_back({theorem, text, left, right, holds});
+  };
+  add("1-3", "b = 1", size, 1, batch == 1);
+  add("1", "epsilon <= T / m^2", request.epsilon, rounds / (m * m),
+      request.epsilon <= rounds / (m * m));
+  add("1 (lemma)", "sigma_p >= tau", sigma, request.clip, sigma >= request.clip);
+  add("2, 3", "phi_m < 1", orders.phi, 1, orders.phi < 1);
+  // Whole rounds cannot meet it better.
+  add("2, 3", "T = phi_m^-2", rounds, orders.rounds, std::abs(rounds - orders.rounds) <= 0.5);
+  add("3", "tau >= 365 rho^-4/3 (1-alpha)^-8/3 phi_m^1/2", request.clip, orders.clip,
+      request.clip >= orders.clip);
+  return conditions;
 }
 
 double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint64_t rounds,

@@ -12,6 +12,8 @@
 
 namespace porter {
 
+struct PlanCell;
+
 /// A private run that is to be planned: what is given, before batch size and rounds are chosen.
 struct PlanRequest {
   std::size_t records = 0;  ///< m, of each agent
@@ -27,6 +29,12 @@ struct PlanRequest {
   std::optional<double> bytes_per_vector;    ///< payload of one compressed vector
   std::optional<std::size_t> batch;          ///< the recommendation keeps to it
   std::optional<std::uint64_t> rounds = {};  ///< the same
+
+  bool allows(const PlanCell& cell) const;  ///< by `batch` and `rounds`
+  /// What a cell releases; the noise multiplier is not set.
+  PrivacyEvent event(std::size_t cell_batch, std::uint64_t cell_rounds) const;
+  /// The cell of that event, with its noise multiplier.
+  PlanCell cell(const PrivacyEvent& event, double noise_multiplier) const;
 };
 
 /// One choice of batch size and rounds, with the noise that keeps (epsilon, delta).
