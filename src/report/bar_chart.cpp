@@ -8,7 +8,7 @@
 
 #include "report/text.hpp"
 #include "scale.hpp"
-#include "svg_document.hpp"
+#include "svg.hpp"
 
 namespace porter {
 namespace {
@@ -61,17 +61,12 @@ std::string chart_svg(const BarChart& chart) {
   std::string grid, body;
   for (const auto& tick : scale.ticks(kTicks)) {
     grid += fmt::format("M{:.1f} {}V{:.1f}", px(tick.value), kTop, bottom);
-    body += fmt::format(
-        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-        px(tick.value), bottom + 15, tick.label);
+    body += svg_text("tick", px(tick.value), bottom + 15, "middle", tick.label);
   }
   double y = kTop + kRow / 2;
   for (const auto& bar : chart.bars) {
-    body += fmt::format(
-        "<g><title>{0}: {1}</title><text x=\"{2:.1f}\" y=\"{3:.1f}\" "
-        "text-anchor=\"end\">{4}</text>",
-        escape_html(bar.label), escape_html(bar.text), left - 7, y + 4.5,
-        escape_html(short_label(bar.label)));
+    body += fmt::format("<g><title>{}: {}</title>", escape_html(bar.label), escape_html(bar.text)) +
+            svg_text("label", left - 7, y + 4.5, "end", short_label(bar.label));
     double end = left;
     if (shown(bar)) {
       end = px(std::max(*bar.value, bar.high));
@@ -80,21 +75,19 @@ std::string chart_svg(const BarChart& chart) {
           "<path class=\"whisker\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
           left, y - kBar / 2, px(*bar.value) - left, kBar, px(bar.low), y, px(bar.high));
     }
-    body += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n", end + 6,
-                        y + 4.5, escape_html(bar.text));
+    body += svg_text("tick", end + 6, y + 4.5, "start", bar.text) + "</g>\n";
     y += kRow;
   }
   for (const auto& line : chart.references)
-    body += fmt::format(
-        "<path class=\"reference\" d=\"M{0:.1f} {1}V{2:.1f}\"/>\n<text class=\"reference-label\" "
-        "x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-        px(line.y), kTop, bottom, kTop - 5, escape_html(line.label));
+    body += fmt::format("<path class=\"reference\" d=\"M{:.1f} {}V{:.1f}\"/>\n", px(line.y), kTop,
+                        bottom) +
+            svg_text("reference-label", px(line.y), kTop - 5, "middle", line.label);
+  body += svg_text("title", (left + kRight) / 2, bottom + 36, "middle", chart.value_title);
   return fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
-      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} {}V{:.1f}H{}\"/>\n{}"
-      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n</svg>\n",
-      kWidth, height_of(chart), escape_html(chart.title), grid, left, kTop, bottom, kRight, body,
-      (left + kRight) / 2, bottom + 36, escape_html(chart.value_title));
+      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} "
+      "{}V{:.1f}H{}\"/>\n{}</svg>\n",
+      kWidth, height_of(chart), escape_html(chart.title), grid, left, kTop, bottom, kRight, body);
 }
 
 }  // namespace

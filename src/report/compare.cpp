@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 
 #include "report/table.hpp"
-#include "report/text.hpp"
 
 namespace porter {
 namespace {
@@ -56,24 +54,6 @@ const std::vector<Figure>& figures() {
   return all;
 }
 
-TableCell text_cell(const std::string& text) {
-  TableCell cell;
-  if (!text.empty()) cell.text = text;
-  return cell;
-}
-
-// The best value of a column over the runs that count, and none if it does not tell runs apart.
-Value best_of(std::span<const Trace> traces, const Figure& figure) {
-  std::vector<double> values;
-  for (const auto& trace : traces)
-    if (const auto value = figure.value(trace); value && std::isfinite(*value) && !trace.diverged())
-      values.push_back(*value);
-  if (values.empty() || figure.column.better == Better::neither) return std::nullopt;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (*low == *high) return std::nullopt;
-  return figure.column.better == Better::lower ? *low : *high;
-}
-
 void add_status_notes(std::span<const Trace> traces, std::vector<std::string>& notes) {
   for (const auto& trace : traces) {
     if (trace.status == "finished") continue;
@@ -107,13 +87,13 @@ void add_majority_notes(std::span<const Trace> traces, std::vector<std::string>&
 
 // A small gradient is not a small loss: the regulariser of the logistic problem is flat far out.
 void add_utility_note(std::span<const Trace> traces, std::vector<std::string>& notes) {
-  const auto winner = [&](const char* column) {
-    const Figure figure{{column, column, Better::lower}, last(column)};
-    const auto best = best_of(traces, figure);
-    const auto found = std::find_if(traces.begin(), traces.end(), [&](const Trace& trace) {
-      return best && !trace.diverged() && trace.last(column) == best;
-    });
-    return found == traces.end() ? std::string() : found->name;
+  const auto table = compare_runs(traces);
+  const auto winner = [&](const char* key) -> std::string {
+    const auto column = std::ranges::find(table.columns, key, &TableColumn::key);
+    const auto c = static_cast<std::size_t>(column - table.columns.begin());
+    for (std::size_t i = 0; i < traces.size(); ++i)
+      if (table.rows[i][c].best) return traces[i].name;
+    return {};
   };
   const auto by_utility = winner("utility"), by_loss = winner("loss");
   if (by_utility.empty() || by_loss.empty() || by_utility == by_loss) return;
@@ -126,26 +106,19 @@ void add_utility_note(std::span<const Trace> traces, std::vector<std::string>& n
 }  // namespace
 
 Table compare_runs(std::span<const Trace> traces) {
-  Table table;
-  for (const char* key : {"run", "algorithm", "status"})
-    table.columns.push_back({.key = key, .title = key, .is_text = true});
+  Table table{text_columns({"run", "algorithm", "status"})};
+  for (const auto& figure : figures()) table.columns.push_back(figure.column);
+  const auto text = [](const std::string& known) { return known.empty() ? kAbsent : known; };
   for (const auto& trace : traces) {
     const auto algorithm = trace.facts.find("algorithm");
-    table.rows.push_back({text_cell(trace.name),
-                          text_cell(algorithm == trace.facts.end() ? "" : algorithm->second),
-                          text_cell(trace.status)});
+    auto& row = table.rows.emplace_back();
+    row = {{.text = text(trace.name)},
+           {.text = text(algorithm == trace.facts.end() ? "" : algorithm->second)},
+           {.text = text(trace.status)}};
+    for (const auto& figure : figures())
+      row.push_back(number_cell(figure.value(trace), figure.format));
   }
-  for (const auto& figure : figures()) {
-    table.columns.push_back(figure.column);
-    const auto best = best_of(traces, figure);
-    for (std::size_t i = 0; i < traces.size(); ++i) {
-      TableCell cell;
-      cell.value = figure.value(traces[i]);
-      if (cell.value) cell.text = figure.format(*cell.value);
-      cell.best = best && cell.value == best && !traces[i].diverged();
-      table.rows[i].push_back(std::move(cell));
-    }
-  }
+  table.mark_best([&](std::size_t row) { return !traces[row].diverged(); });
   return table;
 }
 

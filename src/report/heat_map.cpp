@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "report/text.hpp"
+#include "scale.hpp"
+#include "svg.hpp"
 
 namespace porter {
 namespace {
@@ -21,16 +23,16 @@ struct Colour {
   double r, g, b;
 };
 // Viridis (van der Walt, Smith), from worst to best: even to the eye and to the colour-blind.
-constexpr std::array<Colour, 6> kColours = {
+constexpr std::array<Colour, 6> kViridis = {
     {{68, 1, 84}, {65, 68, 135}, {42, 120, 142}, {34, 168, 132}, {122, 209, 81}, {253, 231, 37}}};
 
 Colour colour_at(double share) {
-  const double at = std::clamp(share, 0.0, 1.0) * (kColours.size() - 1);
-  const auto i = std::min<std::size_t>(static_cast<std::size_t>(at), kColours.size() - 2);
+  const double at = std::clamp(share, 0.0, 1.0) * (kViridis.size() - 1);
+  const auto i = std::min<std::size_t>(static_cast<std::size_t>(at), kViridis.size() - 2);
   const double t = at - static_cast<double>(i);
   const auto mix = [t](double a, double b) { return a + t * (b - a); };
-  return {mix(kColours[i].r, kColours[i + 1].r), mix(kColours[i].g, kColours[i + 1].g),
-          mix(kColours[i].b, kColours[i + 1].b)};
+  return {mix(kViridis[i].r, kViridis[i + 1].r), mix(kViridis[i].g, kViridis[i + 1].g),
+          mix(kViridis[i].b, kViridis[i + 1].b)};
 }
 
 std::string hex(const Colour& c) {
@@ -46,27 +48,22 @@ const char* ink_on(const Colour& c) {
 class Shade {
  public:
   explicit Shade(const HeatMap& map) : higher_is_better_(map.higher_is_better) {
-    bool any = false;
-    for (const auto& cell : map.cells) {
-      if (!cell.value) continue;
-      low_ = any ? std::min(low_, *cell.value) : *cell.value;
-      high_ = any ? std::max(high_, *cell.value) : *cell.value;
-      any = true;
-    }
-    log_ = low_ > 0 && high_ > kLogRatio * low_;
+    for (const auto& cell : map.cells)
+      if (cell.value) range_.add(*cell.value);
+    scale_ = {range_.low, range_.high, range_.beyond(kLogRatio)};
   }
   double share(double value) const {
-    if (!(high_ > low_)) return 1;
-    const double up =
-        log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+    if (!(range_.high > range_.low)) return 1;
+    const double up = scale_.place(value);
     return higher_is_better_ ? up : 1 - up;
   }
-  double worst() const { return higher_is_better_ ? low_ : high_; }
-  double best() const { return higher_is_better_ ? high_ : low_; }
+  double worst() const { return higher_is_better_ ? range_.low : range_.high; }
+  double best() const { return higher_is_better_ ? range_.high : range_.low; }
 
  private:
-  double low_ = 0, high_ = 0;
-  bool higher_is_better_, log_ = false;
+  Range range_;
+  Scale scale_;
+  bool higher_is_better_;
 };
 
 struct Layout {
@@ -117,26 +114,21 @@ std::string labels_svg(const HeatMap& map, const Layout& layout) {
   std::string out;
   for (std::size_t i = 0; i < map.x.size(); ++i) {
     const double x = layout.left + layout.cell * (static_cast<double>(i) + 0.5);
-    out += layout.slanted ? fmt::format(
-                                "<text class=\"tick\" transform=\"translate({:.1f} {:.1f}) "
-                                "rotate(-40)\" text-anchor=\"end\">{}</text>\n",
-                                x + 4, layout.bottom + 13, escape_html(map.x[i]))
-                          : fmt::format(
-                                "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" "
-                                "text-anchor=\"middle\">{}</text>\n",
-                                x, layout.bottom + 15, escape_html(map.x[i]));
+    out += layout.slanted
+               ? fmt::format(
+                     "<text class=\"tick\" transform=\"translate({:.1f} {:.1f}) rotate(-40)\" "
+                     "text-anchor=\"end\">{}</text>\n",
+                     x + 4, layout.bottom + 13, escape_html(map.x[i]))
+               : svg_text("tick", x, layout.bottom + 15, "middle", map.x[i]);
   }
   for (std::size_t j = 0; j < map.y.size(); ++j)
-    out += fmt::format(
-        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        layout.left - 6, layout.bottom - kCellHeight * (static_cast<double>(j) + 0.5) + 4,
-        escape_html(map.y[j]));
-  return out + fmt::format(
-                   "<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}"
-                   "</text>\n<text class=\"title\" transform=\"translate(14 {:.1f}) rotate(-90)\" "
-                   "text-anchor=\"middle\">{}</text>\n",
-                   (layout.left + kWidth) / 2, layout.bottom + layout.label_height + 18,
-                   escape_html(map.x_title), (kTop + layout.bottom) / 2, escape_html(map.y_title));
+    out +=
+        svg_text("tick", layout.left - 6,
+                 layout.bottom - kCellHeight * (static_cast<double>(j) + 0.5) + 4, "end", map.y[j]);
+  return out +
+         svg_text("title", (layout.left + kWidth) / 2, layout.bottom + layout.label_height + 18,
+                  "middle", map.x_title) +
+         svg_side_title((kTop + layout.bottom) / 2, map.y_title);
 }
 
 std::string legend_svg(const HeatMap& map, const Shade& shade, const Layout& layout) {
@@ -149,14 +141,9 @@ std::string legend_svg(const HeatMap& map, const Shade& shade, const Layout& lay
         fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"9\" fill=\"{}\"/>",
                     from + kBar * i / kSteps, y, kBar / kSteps + 0.6,
                     hex(colour_at(static_cast<double>(i) / (kSteps - 1))));
-  return out + fmt::format(
-                   "\n<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
-                   "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
-                   "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" "
-                   "text-anchor=\"middle\">{}</text>\n",
-                   from - 7, y + 9, format_number(shade.worst()), from + kBar + 7, y + 9,
-                   format_number(shade.best()), from + kBar / 2, y + 24,
-                   escape_html(map.value_title));
+  return out + '\n' + svg_text("tick", from - 7, y + 9, "end", format_number(shade.worst())) +
+         svg_text("tick", from + kBar + 7, y + 9, "start", format_number(shade.best())) +
+         svg_text("tick", from + kBar / 2, y + 24, "middle", map.value_title);
 }
 
 }  // namespace

@@ -4,50 +4,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
-#include "page_plots.hpp"
 #include "porter/version.hpp"
 #include "report/page_shell.hpp"
-#include "report/plot.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
 namespace porter {
 namespace {
 
-struct FactLabel {
-  const char* key;
-  const char* label;
-};
-
-constexpr std::array kFacts = {
-    FactLabel{"algorithm", "algorithm"},
-    FactLabel{"data", "data"},
-    FactLabel{"model", "model"},
-    FactLabel{"agents", "agents n"},
-    FactLabel{"m", "samples per agent m"},
-    FactLabel{"d", "parameters d"},
-    FactLabel{"graph", "graph"},
-    FactLabel{"mixing", "mixing weights"},
-    FactLabel{"alpha", "mixing rate α"},
-    FactLabel{"compressor", "compressor"},
-    FactLabel{"k", "entries kept k"},
-    FactLabel{"rho", "contraction ρ"},
-    FactLabel{"rounds", "rounds asked T"},
-    FactLabel{"rounds_done", "rounds done"},
-    FactLabel{"batch", "batch b"},
-    FactLabel{"step", "step size η"},
-    FactLabel{"consensus", "consensus step γ"},
-    FactLabel{"clip", "clipping"},
-    FactLabel{"clip_target", "clipped per"},
-    FactLabel{"sigma", "noise stddev σ"},
-    FactLabel{"seconds_per_round", "seconds per round"},
-    FactLabel{"seconds_evaluating", "seconds evaluating"},
-    FactLabel{"bytes_sent_per_agent", "bytes sent per agent"},
-    FactLabel{"threads", "threads"},
-    FactLabel{"seed", "seed"},
-};
+// Of summary.json, and what people call them.
+constexpr std::pair<const char*, const char*> kFacts[] = {
+    {"algorithm", "algorithm"},
+    {"data", "data"},
+    {"model", "model"},
+    {"agents", "agents n"},
+    {"m", "samples per agent m"},
+    {"d", "parameters d"},
+    {"graph", "graph"},
+    {"mixing", "mixing weights"},
+    {"alpha", "mixing rate α"},
+    {"compressor", "compressor"},
+    {"k", "entries kept k"},
+    {"rho", "contraction ρ"},
+    {"rounds", "rounds asked T"},
+    {"rounds_done", "rounds done"},
+    {"batch", "batch b"},
+    {"step", "step size η"},
+    {"consensus", "consensus step γ"},
+    {"clip", "clipping"},
+    {"clip_target", "clipped per"},
+    {"sigma", "noise stddev σ"},
+    {"seconds_per_round", "seconds per round"},
+    {"seconds_evaluating", "seconds evaluating"},
+    {"bytes_sent_per_agent", "bytes sent per agent"},
+    {"threads", "threads"},
+    {"seed", "seed"}};
 
 // As a data: image a picture from a file can run no script and load nothing.
 std::string data_url(const std::string& svg) {

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page_plots.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
+#include "report/page.hpp"
+
 namespace porter {
 namespace {
-
-// From this ratio of the largest to the smallest value on, a linear axis hides the small ones.
-constexpr double kLogRatio = 20;
-constexpr double kCrowdedRatio = 4;  // the same for the lengths of lines
 
 struct Quantity {
   const char* column;
@@ -65,16 +58,6 @@ double value_or_nan(const Metrics::Column* column, std::size_t row) {
   return value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-// Whether the ends of the lines lie so far apart that a linear axis would crowd the short ones.
-bool ends_far_apart(const std::vector<Series>& all) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const auto& series : all) {
-    low = std::min(low, series.x.back());
-    high = std::max(high, series.x.back());
-  }
-  return low > 0 && high > kCrowdedRatio * low;
-}
-
 // The rows in which both cells are filled.
 Series series_of(const Trace& trace, std::size_t style, const char* x, const char* y) {
   Series series{.name = trace.name, .style = style, .diverged = trace.diverged()};
@@ -85,19 +68,6 @@ Series series_of(const Trace& trace, std::size_t style, const char* x, const cha
       series.y.push_back(*(*ys)[i]);
     }
   return series;
-}
-
-bool wants_log(const std::vector<Series>& all) {
-  const bool any_steady =
-      std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.diverged; });
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const auto& series : all)
-    for (const double y : series.y)
-      if (y > 0 && std::isfinite(y) && !(any_steady && series.diverged)) {
-        low = std::min(low, y);
-        high = std::max(high, y);
-      }
-  return high > kLogRatio * low;
 }
 
 Plot plot_of(std::span<const Trace> traces, const Quantity& quantity, const XAxis& x) {
@@ -114,8 +84,7 @@ Plot plot_of(std::span<const Trace> traces, const Quantity& quantity, const XAxi
   for (const auto& trace : traces)
     if (const auto rate = trace.number("majority_rate"); rate && quantity.accuracy)
       rates.insert(*rate);
-  for (const double rate : rates)
-    plot.references.push_back({fmt::format("majority class {:.3f}", rate), rate});
+  plot.references = majority_lines(rates);
   return plot;
 }
 

@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 
 #include "report/text.hpp"
 #include "scale.hpp"
-#include "series_style.hpp"
+#include "svg.hpp"
 
 namespace porter {
 namespace {
 
 // In units of the viewBox, which are pixels where a plot takes half of a wide page.
-constexpr double kWidth = 560, kHeight = 330;
+constexpr double kWidth = kDrawingWidth, kHeight = kDrawingHeight;
 constexpr double kLeast = 66, kRight = kWidth - 20, kTop = 12, kBottom = kHeight - 48;
 constexpr double kSlack = 4;    // line ends and marks may stand out of the frame by this much
 constexpr double kFar = 20000;  // where lines that leave the frame are cut
@@ -39,22 +38,10 @@ struct Frame {
   }
 };
 
-class Range {
- public:
-  void add(double value) {
-    low_ = empty_ ? value : std::min(low_, value);
-    high_ = empty_ ? value : std::max(high_, value);
-    empty_ = false;
-  }
-  bool empty() const { return empty_; }
-  Scale scale(bool log, double margin) const {
-    return empty_ ? make_scale(log ? 0.1 : 0.0, 1, log, 0) : make_scale(low_, high_, log, margin);
-  }
-
- private:
-  double low_ = 0, high_ = 0;
-  bool empty_ = true;
-};
+Scale scale_of(const Range& range, bool log, double margin) {
+  return range.empty() ? make_scale(log ? 0.1 : 0.0, 1, log, 0)
+                       : make_scale(range.low, range.high, log, margin);
+}
 
 double left_for(const Scale& y) {
   std::size_t widest = 0;
@@ -82,8 +69,8 @@ Frame make_frame(const Plot& plot, LogAxes log) {
   Range& y = steady_y.empty() ? all_y : steady_y;
   for (const auto& line : plot.references)
     if (any_y.shows(line.y)) y.add(line.y);
-  const auto y_scale = y.scale(log.y, 0.05);
-  return {x.scale(log.x, 0), y_scale, left_for(y_scale)};
+  const auto y_scale = scale_of(y, log.y, 0.05);
+  return {scale_of(x, log.x, 0), y_scale, left_for(y_scale)};
 }
 
 // Of the points in one pixel column: the first, the lowest, the highest and the last.
@@ -177,7 +164,7 @@ std::vector<Tick> x_ticks(const Plot& plot, const Frame& frame) {
   if (plot.x.labels.empty()) return frame.x.ticks(kTicksX);
   std::vector<Tick> ticks;
   for (const auto& label : plot.x.labels)
-    ticks.push_back({static_cast<double>(ticks.size() + 1), escape_html(label)});
+    ticks.push_back({static_cast<double>(ticks.size() + 1), label});
   return ticks;
 }
 
@@ -198,24 +185,19 @@ std::string axes_svg(const Plot& plot, const Frame& frame) {
     const double at = frame.px(tick.value);
     grid += fmt::format("M{:.1f} {}V{}", at, kTop, kBottom);
     labels +=
-        fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                    at, kBottom + (two_rows ? lower ? 27 : 14 : 17), tick.label);
+        svg_text("tick", at, kBottom + (two_rows ? lower ? 27 : 14 : 17), "middle", tick.label);
     lower = !lower;
   }
   for (const auto& tick : frame.y.ticks(kTicksY)) {
     const double at = frame.py(tick.value);
     grid += fmt::format("M{:.1f} {:.1f}H{}", frame.left, at, kRight);
-    labels += fmt::format(
-        "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        frame.left - 7, at + 4, tick.label);
+    labels += svg_text("tick", frame.left - 7, at + 4, "end", tick.label);
   }
   return fmt::format(
-      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} {}V{}H{}\"/>\n{}"
-      "<text class=\"title\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n"
-      "<text class=\"title\" transform=\"translate(14 {}) rotate(-90)\" "
-      "text-anchor=\"middle\">{}</text>\n",
-      grid, frame.left, kTop, kBottom, kRight, labels, (frame.left + kRight) / 2, kHeight - 8,
-      escape_html(plot.x.title), (kTop + kBottom) / 2, escape_html(plot.y.title));
+             "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} {}V{}H{}\"/>\n{}",
+             grid, frame.left, kTop, kBottom, kRight, labels) +
+         svg_text("title", (frame.left + kRight) / 2, kHeight - 8, "middle", plot.x.title) +
+         svg_side_title((kTop + kBottom) / 2, plot.y.title);
 }
 
 std::string references_svg(const Plot& plot, const Frame& frame) {
@@ -223,11 +205,10 @@ std::string references_svg(const Plot& plot, const Frame& frame) {
   for (const auto& line : plot.references) {
     if (!frame.y.shows(line.y)) continue;
     const double at = frame.py(line.y);
-    out += fmt::format(
-        "<path class=\"reference\" d=\"M{0:.1f} {1:.1f}H{2}\"/>\n"
-        "<text class=\"reference-label\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
-        frame.left, at, kRight, kRight - 4, at < kTop + 20 ? at + 14 : at - 5,
-        escape_html(line.label));
+    out += fmt::format("<path class=\"reference\" d=\"M{:.1f} {:.1f}H{}\"/>\n", frame.left, at,
+                       kRight) +
+           svg_text("reference-label", kRight - 4, at < kTop + 20 ? at + 14 : at - 5, "end",
+                    line.label);
   }
   return out;
 }
@@ -287,10 +268,8 @@ Drawing draw(const Plot& plot, LogAxes log) {
     empty = empty && drawn.empty();
   }
   if (empty)
-    lines += fmt::format(
-        "<text class=\"title\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">"
-        "nothing to show</text>\n",
-        (frame.left + kRight) / 2, (kTop + kBottom) / 2);
+    lines += svg_text("title", (frame.left + kRight) / 2, (kTop + kBottom) / 2, "middle",
+                      "nothing to show");
   drawing.svg = fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
       "data-x=\"{}\" data-y=\"{}\">\n{}",
@@ -305,6 +284,30 @@ Drawing draw(const Plot& plot, LogAxes log) {
       frame.left - kSlack, kTop - kSlack, kRight - frame.left + 2 * kSlack,
       kBottom - kTop + 2 * kSlack, lines, references_svg(plot, frame));
   return drawing;
+}
+
+bool wants_log(const std::vector<Series>& all) {
+  constexpr double kRatio = 20;  // from here on a linear axis hides the small ones
+  const bool any_steady = !std::ranges::all_of(all, &Series::diverged);
+  Range range;
+  for (const auto& series : all)
+    for (const double y : series.y)
+      if (y > 0 && std::isfinite(y) && !(any_steady && series.diverged)) range.add(y);
+  return range.beyond(kRatio);
+}
+
+bool ends_far_apart(const std::vector<Series>& all) {
+  constexpr double kRatio = 4;
+  Range ends;
+  for (const auto& series : all) ends.add(series.x.back());
+  return ends.beyond(kRatio);
+}
+
+std::vector<ReferenceLine> majority_lines(const std::set<double>& rates) {
+  std::vector<ReferenceLine> lines;
+  for (const double rate : rates)
+    lines.push_back({fmt::format("majority class {:.3f}", rate), rate});
+  return lines;
 }
 
 }  // namespace porter

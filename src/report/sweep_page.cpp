@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "porter/version.hpp"
 #include "report/page_shell.hpp"
 #include "report/sweep_report.hpp"
 #include "report/text.hpp"
-#include "sweep_plots.hpp"
 
 namespace porter {
 namespace {
+
+struct Beside {
+  const char* column;
+  const char* title;
+  Better better;
+};
+// What stands beside the metric: loss, utility and accuracy together, because each misleads alone.
+constexpr std::array kBeside = {
+    Beside{"loss", "loss", Better::lower},
+    Beside{"utility", "utility", Better::lower},
+    Beside{"test_accuracy", "test acc.", Better::higher},
+    Beside{"agent_accuracy_mean", "agents' acc.", Better::higher},
+    Beside{"consensus_error", "consensus err.", Better::lower},
+    Beside{"epsilon", "epsilon", Better::neither},
+};
+
+std::string seeds_text(const SettingResult& setting) {
+  const auto done = std::ranges::count(setting.runs, RunEnd::finished, &GridRun::status);
+  return fmt::format("{}/{}", done, setting.runs.size());
+}
 
 std::string best_section(const Sweep& sweep, const SweepResult& result, const std::string& folder) {
   const auto* best = result.best();
@@ -75,19 +97,56 @@ std::string command_section(const Sweep& sweep, const std::string& command) {
                   escape_html(command), escape_html(sweep.toml)));
 }
 
-const char* design_name(SweepDesign design) {
-  switch (design) {
-    case SweepDesign::grid:
-      return "Grid search";
-    case SweepDesign::random:
-      return "Random search";
-    case SweepDesign::listed:
-      return "Listed settings";
-  }
-  return "";
+}  // namespace
+
+std::vector<std::string> short_keys(const std::vector<std::string>& keys) {
+  std::vector<std::string> names;
+  for (const auto& key : keys) names.push_back(key.substr(key.find('.') + 1));
+  auto out = names;
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (std::count(names.begin(), names.end(), names[i]) > 1) out[i] = keys[i];
+  return out;
 }
 
-}  // namespace
+Table sweep_table(const Sweep& sweep, const SweepResult& result) {
+  Table table;
+  const std::string metric = sweep.metric.column.name;
+  const auto names = short_keys(sweep.keys);
+  table.columns.push_back({.key = "rank", .title = "#"});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    table.columns.push_back(text_column(sweep.keys[i], names[i]));
+  table.columns.push_back(
+      {.key = metric,
+       .title = metric + " (mean)",
+       .better = sweep.metric.higher_is_better ? Better::higher : Better::lower});
+  table.columns.push_back({.key = "stddev", .title = "± seeds"});
+  for (const auto& [column, title, better] : kBeside)
+    if (metric != column)
+      table.columns.push_back({.key = column, .title = title, .better = better});
+  for (const auto& column : text_columns({"seeds", "status", "reason"}))
+    table.columns.push_back(column);
+
+  for (std::size_t r = 0; r < result.ranked.size(); ++r) {
+    const auto& setting = result.ranked[r];
+    const bool comparable = setting.status == RunEnd::finished || setting.status == RunEnd::dropped;
+    auto& row = table.rows.emplace_back();
+    row.push_back({.text = std::to_string(r + 1), .value = static_cast<double>(r + 1)});
+    for (const auto& value : sweep.settings[setting.setting].values)
+      row.push_back({.text = plain_value(value)});
+    row.push_back(number_cell(comparable ? setting.mean : std::nullopt));
+    row.push_back(number_cell(comparable ? setting.stddev : std::nullopt));
+    for (const auto& beside : kBeside)
+      if (metric != beside.column)
+        for (const auto& column : metrics_columns())
+          if (std::string_view(column.name) == beside.column)
+            row.push_back(number_cell(comparable ? setting.mean_of(column) : std::nullopt));
+    row.push_back({.text = seeds_text(setting)});
+    row.push_back({.text = to_string(setting.status)});
+    row.push_back({.text = setting.reason.empty() ? kAbsent : setting.reason});
+  }
+  table.mark_best([&](std::size_t r) { return result.ranked[r].status == RunEnd::finished; });
+  return table;
+}
 
 std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std::string& command,
                        const std::string& folder) {
@@ -96,10 +155,12 @@ std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std:
       sweep.settings.size(), sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
       result.count(RunEnd::finished), result.count(RunEnd::dropped), result.count(RunEnd::diverged),
       result.count(RunEnd::failed), kVersion);
-  const auto intro =
-      fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
-                  design_name(sweep.design), listing(sweep.keys), sweep.metric.column.name,
-                  sweep.metric.higher_is_better ? "higher" : "lower");
+  const char* design = sweep.design == SweepDesign::grid     ? "Grid search"
+                       : sweep.design == SweepDesign::random ? "Random search"
+                                                             : "Listed settings";
+  const auto intro = fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
+                                 design, listing(sweep.keys), sweep.metric.column.name,
+                                 sweep.metric.higher_is_better ? "higher" : "lower");
   return page_shell("porter sweep", intro, meta,
                     best_section(sweep, result, folder) + notes_section(sweep, result) +
                         plots_section(sweep, result) + table_section(sweep, result) +

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep_plots.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
+#include <ranges>
 
 #include "core/text.hpp"
 #include "report/sweep_report.hpp"
@@ -46,12 +44,9 @@ double importance(const Sweep& sweep, const SweepResult& result, std::size_t key
   for (const auto& setting : result.ranked)
     if (setting.status == RunEnd::finished)  // the best comes first
       best.try_emplace(sweep.settings[setting.setting].values[key], *setting.mean);
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const auto& [value, mean] : best) {
-    low = std::min(low, mean);
-    high = std::max(high, mean);
-  }
-  return best.size() < 2 ? 0 : high - low;
+  if (best.size() < 2) return 0;
+  const auto [low, high] = std::ranges::minmax(std::views::values(best));
+  return high - low;
 }
 
 HeatCell cell_of(const Sweep& sweep, const SettingResult& setting) {

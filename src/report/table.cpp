@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json.hpp"
-#include "report/text.hpp"
 
 namespace porter {
 namespace {
@@ -41,6 +40,35 @@ std::string escape_markdown(const std::string& text) {
 }
 
 }  // namespace
+
+TableColumn text_column(const std::string& key, const std::string& title) {
+  return {.key = key, .title = title, .is_text = true};
+}
+
+std::vector<TableColumn> text_columns(const std::vector<std::string>& keys) {
+  std::vector<TableColumn> columns;
+  for (const auto& key : keys) columns.push_back(text_column(key, key));
+  return columns;
+}
+
+TableCell number_cell(const std::optional<double>& value, std::string (*format)(double)) {
+  return value ? TableCell{.text = format(*value), .value = value} : TableCell{};
+}
+
+void Table::mark_best(const std::function<bool(std::size_t row)>& counts) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].better == Better::neither) continue;
+    std::vector<TableCell*> cells;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (const auto& value = rows[r][c].value; value && std::isfinite(*value))
+        if (!counts || counts(r)) cells.push_back(&rows[r][c]);
+    if (cells.empty()) continue;
+    const auto [low, high] = std::ranges::minmax(cells, {}, &TableCell::value);
+    if (low->value == high->value) continue;
+    const auto best = columns[c].better == Better::lower ? low->value : high->value;
+    for (auto* cell : cells) cell->best = cell->value == best;
+  }
+}
 
 std::string Table::to_text() const {
   const auto shown = shown_columns(*this);

@@ -35,37 +35,34 @@ bool is_wide(char32_t c) {
          (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
 }
 
+// `towards` is +1 or -1.
+std::string rounded(double value, int digits, double towards) {
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
+  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10.0, exponent - digits + 1);
+  const double scaled = value / unit;
+  const double whole = towards > 0 ? std::ceil(scaled - 1e-9) : std::floor(scaled + 1e-9);
+  return fmt::format("{:.{}g}", whole * unit, digits);
+}
+
 }  // namespace
 
-std::string escape_html(std::string_view text) {
+std::string replaced(std::string_view text, char from, std::string_view to) {
   std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  for (const char c : text) out += c == from ? to : std::string_view(&c, 1);
+  return out;
+}
+
+std::string escape_html(std::string_view text) {
+  auto out = replaced(text, '&', "&amp;");
+  for (const auto& [c, entity] : {std::pair{'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}})
+    out = replaced(out, c, entity);
   return out;
 }
 
 std::string escape_csv(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
+  return fmt::format("\"{}\"", replaced(text, '"', "\"\""));
 }
 
 std::size_t display_width(std::string_view text) {
@@ -85,6 +82,9 @@ std::string listing(const std::vector<std::string>& names) {
 }
 
 std::string format_number(double value) { return fmt::format("{:.4g}", value); }
+
+std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }
+std::string rounded_down(double value, int digits) { return rounded(value, digits, -1); }
 
 std::string format_si(double value) {
   if (!(std::abs(value) >= 1e4) || !(std::abs(value) < 1e16)) return format_number(value);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "core/text.hpp"
 #include "io/file.hpp"
@@ -19,18 +20,10 @@ using nlohmann::json;
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 24;
 constexpr std::size_t kMaxMetricsBytes = std::size_t{1} << 30;
 
-// The piece up to `separator`, removed from `text` together with the separator.
-std::string_view take_until(std::string_view& text, char separator) {
-  const auto size = std::min(text.find(separator), text.size());
-  const auto piece = text.substr(0, size);
-  text.remove_prefix(std::min(size + 1, text.size()));
-  return piece;
-}
-
 std::vector<std::string_view> cells_of(std::string_view line) {
+  if (line.empty()) return {line};  // a cell, too
   std::vector<std::string_view> cells;
-  const auto count = std::count(line.begin(), line.end(), ',') + 1;
-  for (std::ptrdiff_t i = 0; i < count; ++i) cells.push_back(take_until(line, ','));
+  for (const auto cell : std::views::split(line, ',')) cells.emplace_back(cell.begin(), cell.end());
   return cells;
 }
 
@@ -42,7 +35,8 @@ class LineReader {
   std::string_view next() {
     ++line_;
     check(text_.find('\n') != std::string_view::npos, "the line does not end: the file is cut off");
-    auto line = take_until(text_, '\n');
+    auto line = text_.substr(0, text_.find('\n'));
+    text_.remove_prefix(line.size() + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     return line;
   }

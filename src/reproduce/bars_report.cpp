@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -14,7 +16,7 @@ std::string short_key(const Study& study) { return study.vary.substr(study.vary.
 // Series down, values across; the name of the key stands once, in front of them.
 Table metric_table(const Study& study, const GridResult& result, const std::string& metric) {
   const auto head = study.vary.empty() ? "series" : short_key(study) + " =";
-  Table table{{{"series", head, Better::neither, true}}, {}};
+  Table table{{text_column("series", head)}};
   for (const auto& value : study.values)
     table.columns.push_back({plain_value(value), plain_value(value), better_direction(metric)});
   for (std::size_t i = 0; i < study.series.size(); ++i) {
@@ -23,7 +25,7 @@ Table metric_table(const Study& study, const GridResult& result, const std::stri
     for (std::size_t v = 0; v < study.values.size(); ++v)
       row.push_back(spread_cell(result, i * study.values.size() + v, metric));
   }
-  mark_best(table);
+  table.mark_best();
   return table;
 }
 
@@ -47,14 +49,11 @@ double place_of(const Study& study, const GridResult& result, std::size_t settin
 }
 
 bool wants_log_axis(const std::vector<Series>& all) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
+  Range range;
   for (const auto& series : all)
     for (const double x : series.x)
-      if (std::isfinite(x)) {
-        low = std::min(low, x);
-        high = std::max(high, x);
-      }
-  return low > 0 && high >= 8 * low;
+      if (std::isfinite(x)) range.add(x);
+  return range.low > 0 && range.high >= 8 * range.low;
 }
 
 Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric) {
@@ -106,40 +105,39 @@ BarChart metric_chart(const Study& study, const GridResult& result, const std::s
   return chart;
 }
 
-TableCell figure(double value) { return {.text = fmt::format("{:.4g}", value), .value = value}; }
-
 // Ours beside what was stored, one row per figure.
 Table stored_table(const Study& study, const GridResult& result) {
-  Table table{{{"series", "series", Better::neither, true},
-               {"value", study.vary.empty() ? "value" : short_key(study), Better::neither, true},
-               {"metric", "figure", Better::neither, true},
+  Table table{{text_column("series", "series"),
+               text_column("value", study.vary.empty() ? "value" : short_key(study)),
+               text_column("metric", "figure"),
                {"ours", "ours"},
                {"low", "least"},
                {"high", "largest"},
                {"stored", "stored"},
                {"difference", "difference"},
-               {"percent", "in %"}},
-              {}};
+               {"percent", "in %"}}};
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     const auto& series = study.series_of(s);
     if (series.stored.empty()) continue;
     for (const auto& [metric, stored] : series.stored[study.value_of(s)]) {
-      std::vector<TableCell> row = {{.text = series.label},
-                                    {.text = plain_value(study.values[study.value_of(s)])},
-                                    {.text = figure_title(metric)},
-                                    spread_cell(result, s, metric)};
       const auto ours = last_spread(result, s, metric);
-      row.push_back(ours ? figure(ours->low) : TableCell{});
-      row.push_back(ours ? figure(ours->high) : TableCell{});
-      row.push_back(figure(stored));
-      row.push_back(ours ? TableCell{.text = fmt::format("{:+.4f}", ours->mean - stored),
-                                     .value = ours->mean - stored}
-                         : TableCell{});
-      const bool relative = ours && stored != 0;
-      const double percent = relative ? 100 * (ours->mean - stored) / std::abs(stored) : 0;
-      row.push_back(relative ? TableCell{.text = fmt::format("{:+.1f}", percent), .value = percent}
-                             : TableCell{});
-      table.rows.push_back(std::move(row));
+      std::optional<double> low, high, off, percent;
+      if (ours) {
+        low = ours->low;
+        high = ours->high;
+        off = ours->mean - stored;
+        if (stored != 0) percent = 100 * *off / std::abs(stored);
+      }
+      table.rows.push_back(
+          {{.text = series.label},
+           {.text = plain_value(study.values[study.value_of(s)])},
+           {.text = figure_title(metric)},
+           spread_cell(result, s, metric),
+           number_cell(low),
+           number_cell(high),
+           number_cell(stored),
+           number_cell(off, [](double value) { return fmt::format("{:+.4f}", value); }),
+           number_cell(percent, [](double value) { return fmt::format("{:+.1f}", value); })});
     }
   }
   return table;

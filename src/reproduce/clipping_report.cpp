@@ -23,7 +23,7 @@ StudyReport clipping_report() {
             .help = "tau = 1. Both stay below tau; the smooth one shortens every vector.",
             .x = {.title = "norm before, in units of tau", .offer_log = false},
             .y = {.title = "norm after, in units of tau", .offer_log = false}};
-  Table table{{{"norm", "norm before"}, {"smooth", "smooth"}, {"linear", "piece-wise linear"}}, {}};
+  Table table{{{"norm", "norm before"}, {"smooth", "smooth"}, {"linear", "piece-wise linear"}}};
   const Clip smooth = parse_clip("smooth:1"), linear = parse_clip("linear:1");
   plot.series = {{.name = "smooth", .style = 0}, {.name = "piece-wise linear", .style = 1}};
   for (int i = 0; i <= kPoints; ++i) {

@@ -8,8 +8,6 @@
 namespace porter {
 namespace {
 
-constexpr double kCrowdedRatio = 4;  // of the lengths of lines
-
 struct XAxis {
   const char* column;
   const char* suffix;
@@ -61,15 +59,6 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
     series.band_high.push_back(spread.high);
   }
   return series;
-}
-
-bool ends_far_apart(const std::vector<Series>& all) {
-  double low = 0, high = 0;
-  for (const auto& series : all) {
-    low = low == 0 ? series.x.back() : std::min(low, series.x.back());
-    high = std::max(high, series.x.back());
-  }
-  return low > 0 && high > kCrowdedRatio * low;
 }
 
 Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric,

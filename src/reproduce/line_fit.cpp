@@ -20,20 +20,23 @@ double mean(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Logarithms of the runs of one value.
+// Logarithms of some runs, of those that have them.
 struct Group {
   std::vector<double> u, v;
+
+  Group(std::span<const double> x, std::span<const double> y) {
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (usable(x[i]) && usable(y[i])) {
+        u.push_back(std::log(x[i]));
+        v.push_back(std::log(y[i]));
+      }
+  }
 };
 
 std::vector<Group> groups_of(std::span<const Replicates> values) {
   std::vector<Group> groups;
   for (const auto& value : values) {
-    Group group;
-    for (std::size_t i = 0; i < value.x.size(); ++i)
-      if (usable(value.x[i]) && usable(value.y[i])) {
-        group.u.push_back(std::log(value.x[i]));
-        group.v.push_back(std::log(value.y[i]));
-      }
+    Group group(value.x, value.y);
     if (!group.u.empty()) groups.push_back(std::move(group));
   }
   std::sort(groups.begin(), groups.end(),
@@ -75,12 +78,7 @@ double student_quantile(double alpha, double freedom) {
 }
 
 std::optional<PowerLaw> fit_power_law(std::span<const double> x, std::span<const double> y) {
-  std::vector<double> u, v;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (usable(x[i]) && usable(y[i])) {
-      u.push_back(std::log(x[i]));
-      v.push_back(std::log(y[i]));
-    }
+  const auto [u, v] = Group(x, y);
   if (u.size() < 3) return std::nullopt;
   const double mean_u = mean(u), mean_v = mean(v);
   double uu = 0, uv = 0;

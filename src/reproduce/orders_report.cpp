@@ -32,18 +32,15 @@ double phi_of(const OrdersRequest& request) {
   return paper_phi(request.dim, request.delta, request.records, request.epsilon);
 }
 
-std::string number(double value) { return fmt::format("{:.4g}", value); }
-
 Table orders_table(const std::vector<UtilityOrder>& orders) {
-  Table table{{{"algorithm", "algorithm", Better::neither, true},
-               {"privacy", "privacy", Better::neither, true},
-               {"compression", "compression", Better::neither, true},
-               {"bounded_gradient", "|∇| bounded", Better::neither, true},
-               {"utility_formula", "utility, order", Better::neither, true},
+  Table table{{text_column("algorithm", "algorithm"),
+               text_column("privacy", "privacy"),
+               text_column("compression", "compression"),
+               text_column("bounded_gradient", "|∇| bounded"),
+               text_column("utility_formula", "utility, order"),
                {"utility", "value", Better::lower},
-               {"communication_formula", "communication, order", Better::neither, true},
-               {"communication", "value"}},
-              {}};
+               text_column("communication_formula", "communication, order"),
+               {"communication", "value"}}};
   // DP-SGD stands for what one place with m samples could do; it takes no part.
   const auto first_local = std::min_element(
       orders.begin(), orders.end(), [](const UtilityOrder& a, const UtilityOrder& b) {
@@ -58,13 +55,11 @@ Table orders_table(const std::vector<UtilityOrder>& orders) {
          {.text = order.compression},
          {.text = order.bounded_gradient ? "assumed" : "no"},
          {.text = order.utility_formula},
-         {.text = number(order.utility) + (order.utility >= 1 ? " †" : ""),
+         {.text = format_number(order.utility) + (order.utility >= 1 ? " †" : ""),
           .value = order.utility,
           .best = wins},
          {.text = order.communication_formula.empty() ? "–" : order.communication_formula},
-         order.communication
-             ? TableCell{.text = number(*order.communication), .value = order.communication}
-             : TableCell{}});
+         number_cell(order.communication)});
   }
   return table;
 }
@@ -74,7 +69,8 @@ std::string winner(const std::vector<UtilityOrder>& orders) {
   for (const auto& order : orders)
     if (order.privacy == "LDP" && (best == nullptr || order.utility < best->utility)) best = &order;
   return fmt::format("smallest order of utility under local privacy: {}, {}{}", best->algorithm,
-                     number(best->utility), best->utility >= 1 ? ", which says nothing" : "");
+                     format_number(best->utility),
+                     best->utility >= 1 ? ", which says nothing" : "");
 }
 
 }  // namespace
@@ -141,14 +137,15 @@ StudyReport orders_report(const OrdersRequest& request) {
                              request.delta, request.alpha, request.rho, request.omega)};
   report.meta = fmt::format(
       "m = {}, n = {}, d = {}, ε = {}, δ = {}, α = {}, ρ = {}, ω = {}; φ = {} · porter {}",
-      number(request.records), number(request.agents), number(request.dim), number(request.epsilon),
-      number(request.delta), number(request.alpha), number(request.rho), number(request.omega),
-      number(phi_of(request)), kVersion);
+      format_number(request.records), format_number(request.agents), format_number(request.dim),
+      format_number(request.epsilon), format_number(request.delta), format_number(request.alpha),
+      format_number(request.rho), format_number(request.omega), format_number(phi_of(request)),
+      kVersion);
   report.headline = winner(orders);
   if (phi_of(request) >= 1)
     report.warnings.push_back(fmt::format(
         "φ = {} is not below 1, as the paper assumes: none of the bounds says anything.",
-        number(phi_of(request))));
+        format_number(phi_of(request))));
   report.tables.push_back(
       {.file = "orders",
        .title = "Orders",

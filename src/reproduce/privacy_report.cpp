@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "porter/core/error.hpp"
 #include "porter/version.hpp"
 #include "privacy/paper.hpp"
@@ -36,41 +34,29 @@ PaperClaim claim_of(const Setting& setting, std::uint64_t rounds) {
           .epsilon = epsilon(event, kPaperDelta)};
 }
 
-// To four digits, away from a promise that does not hold.
-double rounded(double value, double (*round)(double)) {
-  if (!(value > 0) || !std::isfinite(value)) return value;
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
-  return round(value / unit) * unit;
-}
-
 std::string name_of(const PaperClaim& claim) {
   return fmt::format("{}, claimed {}", claim.data, claim.claimed);
 }
 
 Table claims_table(const std::vector<PaperClaim>& claims) {
-  Table table{{{"data", "data", Better::neither, true},
+  Table table{{text_column("data", "data"),
                {"m", "m"},
                {"claimed", "claimed ε"},
                {"rounds", "rounds T"},
                {"sigma", "σ of the formula"},
                {"epsilon_lower", "ε, attack"},
                {"epsilon", "ε, certified"},
-               {"verdict", "the claim", Better::neither, true}},
-              {}};
-  const auto cell = [](double value) {
-    return TableCell{.text = fmt::format("{:.4g}", value), .value = value};
-  };
-  const auto bound = [](double value, double (*round)(double)) {
-    return TableCell{.text = fmt::format("{:.4g}", rounded(value, round)), .value = value};
-  };
+               text_column("verdict", "the claim")}};
+  const auto up = [](double value) { return rounded_up(value, 4); };
+  const auto down = [](double value) { return rounded_down(value, 4); };
   for (const auto& claim : claims)
     table.rows.push_back({{.text = claim.data},
-                          cell(static_cast<double>(claim.records)),
-                          cell(claim.claimed),
-                          cell(static_cast<double>(claim.rounds)),
-                          cell(claim.sigma),
-                          bound(claim.epsilon.lower, std::floor),
-                          bound(claim.epsilon.upper, std::ceil),
+                          number_cell(static_cast<double>(claim.records)),
+                          number_cell(claim.claimed),
+                          number_cell(static_cast<double>(claim.rounds)),
+                          number_cell(claim.sigma),
+                          number_cell(claim.epsilon.lower, down),
+                          number_cell(claim.epsilon.upper, up),
                           {.text = claim.broken()                         ? "broken"
                                    : claim.epsilon.upper <= claim.claimed ? "holds"
                                                                           : "open"}});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "porter/core/error.hpp"
@@ -97,52 +99,38 @@ Fit fit_of(const std::vector<Replicates>& values, const Replicates& points, doub
 
 std::vector<TableCell> slope_row(const Study& study, const std::string& label, const Fit& fit,
                                  std::size_t points) {
-  const auto cell = [](const std::optional<double>& value) {
-    return value ? TableCell{.text = number(*value), .value = *value} : TableCell{};
-  };
   const auto of_law = [&](double PowerLaw::*member) {
-    return cell(fit.law ? std::optional((*fit.law).*member) : std::nullopt);
+    return number_cell(fit.law ? std::optional((*fit.law).*member) : std::nullopt, number);
   };
   const auto count = fit.law ? fit.law->points : points;
   return {{.text = label},
           of_law(&PowerLaw::slope),
           of_law(&PowerLaw::low),
           of_law(&PowerLaw::high),
-          cell(study.exponent),
+          number_cell(study.exponent, number),
           {.text = fit.verdict},
           {.text = std::to_string(count), .value = double(count)},
           {.text = slopes_text(fit.line)},
-          cell(fit.line.p)};
+          number_cell(fit.line.p, number)};
 }
 
-// Every setting: where its points lie.
-Table values_table(const Study& study, const GridResult& result) {
-  Table table{{{"series", "series", Better::neither, true},
-               {"value", study.vary, Better::neither, true},
-               {"x", figure_title(study.x)},
-               {"y", figure_title(study.y)},
-               {"runs", "runs"}},
-              {}};
-  for (std::size_t s = 0; s < study.settings.size(); ++s) {
-    const auto& setting = study.settings[s];
-    std::vector<double> xs, ys;
-    const auto runs = finished_runs(result, s);
-    for (const auto* run : runs) {
-      if (const auto x = run_figure(study.x, *setting.config, *run)) xs.push_back(*x);
-      if (const auto y = run_figure(study.y, *setting.config, *run)) ys.push_back(*y);
-    }
-    const auto cell = [&](const std::vector<double>& values) -> TableCell {
-      if (runs.empty()) return {.text = to_string(result.run(s, 0).status)};
-      const auto spread = spread_of(values);
+// The settings of a series: where their points lie.
+void add_points(const Study& study, const GridResult& result, std::size_t series,
+                const std::vector<Replicates>& values, Table& table) {
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    const auto s = series * values.size() + v;
+    const auto runs = finished_runs(result, s).size();
+    const auto cell = [&](const std::vector<double>& figures) -> TableCell {
+      if (runs == 0) return {.text = to_string(result.run(s, 0).status)};
+      const auto spread = spread_of(figures);
       return spread ? TableCell{.text = spread->text(), .value = spread->mean} : TableCell{};
     };
-    table.rows.push_back({{.text = study.series_of(s).label},
-                          {.text = plain_value(study.values[study.value_of(s)])},
-                          cell(xs),
-                          cell(ys),
-                          {.text = concat(runs.size(), " of ", result.seeds)}});
+    table.rows.push_back({{.text = study.series[series].label},
+                          {.text = plain_value(study.values[v])},
+                          cell(values[v].x),
+                          cell(values[v].y),
+                          {.text = concat(runs, " of ", result.seeds)}});
   }
-  return table;
 }
 
 std::string headline(const Study& study, const std::string& label, const Fit& fit) {
@@ -155,16 +143,20 @@ std::string headline(const Study& study, const std::string& label, const Fit& fi
 }  // namespace
 
 void add_slope(const Study& study, const GridResult& result, StudyReport& report) {
-  Table table{{{"series", "series", Better::neither, true},
+  Table table{{text_column("series", "series"),
                {"slope", "fitted slope"},
                {"low", "95 % from"},
                {"high", "to"},
                {"exponent", "theorem"},
-               {"verdict", "verdict", Better::neither, true},
+               text_column("verdict", "verdict"),
                {"points", "points"},
-               {"local", "local slopes", Better::neither, true},
-               {"p", "lack of fit, p"}},
-              {}};
+               text_column("local", "local slopes"),
+               {"p", "lack of fit, p"}}};
+  Table settings{{text_column("series", "series"),
+                  text_column("value", study.vary),
+                  {"x", figure_title(study.x)},
+                  {"y", figure_title(study.y)},
+                  {"runs", "runs"}}};
   Plot plot{
       .title = plot_title(figure_title(study.y) + " against " + figure_title(study.x)),
       .help =
@@ -175,6 +167,7 @@ void add_slope(const Study& study, const GridResult& result, StudyReport& report
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     const auto& label = study.series[i].label;
     const auto values = replicates_of(study, result, i);
+    add_points(study, result, i, values, settings);
     auto points = all_runs(values);
     const auto fit = fit_of(values, points, study.exponent);
     table.rows.push_back(slope_row(study, label, fit, points.x.size()));
@@ -207,8 +200,7 @@ void add_slope(const Study& study, const GridResult& result, StudyReport& report
                  "exponent apart, and the lack-of-fit F test (the seeds are the replicates) does "
                  "not put that down to the seeds: p < 0.05, or one seed only. Then there is no "
                  "slope, and no verdict."}});
-  report.tables.push_back(
-      {.file = "points", .title = "Settings", .table = values_table(study, result)});
+  report.tables.push_back({.file = "points", .title = "Settings", .table = std::move(settings)});
   if (!plot.series.empty()) report.figures.push_back({"slope", std::move(plot)});
   if (report.headline.empty()) report.headline = "no slope could be fitted";
 }

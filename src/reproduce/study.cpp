@@ -2,7 +2,6 @@
 #include "reproduce/study.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "config/config_table.hpp"
@@ -78,11 +77,11 @@ std::vector<StoredFigures> read_stored(TomlSection& section, std::size_t values)
 }
 
 std::vector<std::string> read_list(TomlSection& section, const char* key) {
-  std::vector<std::string> out;
   const auto* node = section.find(key);
-  if (node == nullptr) return out;
+  if (node == nullptr) return {};
   section.check(node->is_array() && !node->as_array()->empty(), key,
                 "expected a list that is not empty, found ", toml_text(*node));
+  std::vector<std::string> out;
   for (const auto& item : *node->as_array()) out.push_back(value_text(item));
   return out;
 }
@@ -94,20 +93,11 @@ struct Quick {
   Overrides set;
 };
 
-/// Reads one file. What it has read of a series waits until all values are known.
+/// Reads one file.
 class Reader {
  public:
-  Reader(toml::table root, std::string source, fs::path folder)
-      : source_(std::move(source)), folder_(std::move(folder)) {
-    take_section(root, "config");
-    take_section(root, "fallback");
-    for (const char* kind : {"curves", "slope", "bars"}) take_section(root, kind);
-    if (auto* list = root.get_as<toml::array>("series"))
-      for (auto& item : *list)
-        if (auto* table = item.as_table()) series_.push_back(std::move(*table));
-    root.erase("series");
-    sections_.insert("experiment", std::move(root));
-  }
+  Reader(const toml::table& root, const std::string& source, const fs::path& folder)
+      : root_(root), source_(source), folder_(folder) {}
 
   Study read(const std::string& name, const StudyOptions& options) {
     study_.name = name;
@@ -116,42 +106,35 @@ class Reader {
     read_kind();
     if (options.quick && quick_.keep > 0 && study_.kind != StudyKind::curves)
       study_.values.resize(std::min(study_.values.size(), quick_.keep));
-    read_base();
-    require(!series_.empty(), ErrorKind::usage, source_,
-            ": expected at least one [[series]], found none");
-    for (std::size_t i = 0; i < series_.size(); ++i) read_series(i);
+    if (section("config").present()) base_ = *root_["config"].as_table();
+    if (section("fallback").present()) add_overrides(*root_["fallback"].as_table(), fallback_);
+    std::size_t index = 0;
+    if (const auto* list = root_["series"].as_array())
+      for (const auto& item : *list)
+        if (const auto* table = item.as_table()) read_series(*table, index++);
+    require(index > 0, ErrorKind::usage, source_, ": expected at least one [[series]], found none");
     return std::move(study_);
   }
 
  private:
-  void take_section(toml::table& root, const char* name) {
-    auto* node = root.get(name);
-    if (node == nullptr) return;
-    auto* table = node->as_table();
-    require(table != nullptr, ErrorKind::usage, source_, ":", node->source().begin.line, ": ", name,
-            " must be a section [", name, "], found ", toml_text(*node));
-    sections_.insert(name, std::move(*table));
-    root.erase(name);
-  }
+  TomlSection section(std::string_view name) const { return {root_, name, source_}; }
 
   void read_top(const StudyOptions& options) {
-    TomlSection section(sections_, "experiment", source_);
+    TomlSection section(&root_, "experiment", source_);
     section.read("title", study_.title);
     section.read("about", study_.about);
     std::string kind;
     section.read("kind", kind);
-    bool known = false;
-    for (const auto one : {StudyKind::curves, StudyKind::slope, StudyKind::bars})
-      if (kind == to_string(one)) {
-        study_.kind = one;
-        known = true;
-      }
-    section.check(known, "kind", "expected one of curves, slope, bars; found \"", kind, "\"");
+    section.located("kind", [&] { study_.kind = parse_choice<StudyKind>(kind); });
     std::uint32_t seeds = 5;
     section.read_count("seeds", seeds, 1, kMostSeeds);
-    read_quick(section);
+    if (const auto* node = section.find("quick")) {
+      section.check(node->is_table(), "quick", "expected { rounds = N, seeds = N }, found ",
+                    toml_text(*node));
+      read_quick({node->as_table(), "quick", source_});
+    }
     for (const char* other : {"config", "fallback", "series", "curves", "slope", "bars"})
-      section.find(other);  // taken out before; known to who reads an error
+      section.find(other);  // read elsewhere
     section.refuse_unknown_keys();
     section.check(!study_.title.empty(), "title", "expected a text, found nothing");
     if (options.quick && quick_.seeds) seeds = std::min(seeds, *quick_.seeds);
@@ -159,34 +142,22 @@ class Reader {
       study_.seeds.push_back(seed);
   }
 
-  void read_quick(TomlSection& outer) {
-    auto* node = sections_["experiment"].as_table()->get("quick");
-    outer.find("quick");
-    if (node == nullptr) return;
-    outer.check(node->is_table(), "quick", "expected { rounds = N, seeds = N }, found ",
-                toml_text(*node));
-    toml::table wrapper;
-    wrapper.insert("quick", *node);
-    TomlSection section(wrapper, "quick", source_);
-    std::int64_t rounds = 0;
-    std::uint32_t seeds = 0;
-    section.read_count("rounds", rounds, 1);
-    section.read_count("seeds", seeds, 1, kMostSeeds);
-    if (rounds > 0) quick_.rounds = rounds;
-    if (seeds > 0) quick_.seeds = seeds;
+  void read_quick(TomlSection section) {
+    section.read_count("rounds", quick_.rounds, 1);
+    section.read_count("seeds", quick_.seeds, 1, kMostSeeds);
     section.read_count("keep", quick_.keep, 1);
     quick_.set = read_overrides(section, "set");
     section.refuse_unknown_keys();
   }
 
   void read_kind() {
-    const std::string name = to_string(study_.kind);
-    for (const auto one : {StudyKind::curves, StudyKind::slope, StudyKind::bars})
-      require(one == study_.kind || !sections_.contains(to_string(one)), ErrorKind::usage, source_,
-              ": there is a section [", to_string(one), "], but the kind is \"", name, "\"");
-    require(sections_.contains(name), ErrorKind::usage, source_, ": expected a section [", name,
+    const auto name = choice_text(study_.kind);
+    for (const auto& [text, kind] : Choices<StudyKind>::table)
+      require(kind == study_.kind || !root_.contains(text), ErrorKind::usage, source_,
+              ": there is a section [", text, "], but the kind is \"", name, "\"");
+    require(root_.contains(name), ErrorKind::usage, source_, ": expected a section [", name,
             "], as the kind is \"", name, "\"");
-    TomlSection section(sections_, name, source_);
+    auto section = this->section(name);
     if (study_.kind != StudyKind::slope) read_metrics(section);
     study_.values = {""};
     if (study_.kind != StudyKind::curves) read_grid(section);
@@ -228,17 +199,8 @@ class Reader {
     section.read("theorem", study_.theorem);
   }
 
-  void read_base() {
-    TomlSection fallback(sections_, "fallback", source_);
-    if (fallback.present()) add_overrides(*sections_["fallback"].as_table(), fallback_);
-    if (auto* config = sections_["config"].as_table()) base_ = *config;
-  }
-
-  void read_series(std::size_t index) {
-    const auto name = concat("series ", index + 1);
-    toml::table wrapper;
-    wrapper.insert(name, std::move(series_[index]));
-    TomlSection section(wrapper, name, source_);
+  void read_series(const toml::table& table, std::size_t index) {
+    TomlSection section(&table, concat("series ", index + 1), source_);
     StudySeries series;
     section.read("label", series.label);
     section.check(!series.label.empty(), "label", "expected a text, found nothing");
@@ -310,10 +272,9 @@ class Reader {
     return {};
   }
 
-  std::string source_;
-  fs::path folder_;
-  toml::table sections_;
-  std::vector<toml::table> series_;
+  const toml::table& root_;
+  const std::string& source_;
+  const fs::path& folder_;
   Study study_;
   Quick quick_;
   toml::table base_;
@@ -323,17 +284,13 @@ class Reader {
 
 }  // namespace
 
-const char* to_string(StudyKind kind) {
-  return kind == StudyKind::curves ? "curves" : kind == StudyKind::slope ? "slope" : "bars";
-}
-
 Study parse_study(std::string_view text, const std::string& name, const std::string& source,
                   const fs::path& folder, const StudyOptions& options) {
-  auto study = Reader(parse_toml(text, source), source, folder).read(name, options);
+  const auto root = parse_toml(text, source);
+  auto study = Reader(root, source, folder).read(name, options);
   study.text = text;
-  const bool any = std::any_of(study.settings.begin(), study.settings.end(),
-                               [](const auto& setting) { return setting.config.has_value(); });
-  require(any, ErrorKind::usage, source,
+  const auto valid = [](const GridSetting& setting) { return setting.config.has_value(); };
+  require(std::ranges::any_of(study.settings, valid), ErrorKind::usage, source,
           ": no setting is a valid config; the first says: ", study.settings.front().refused);
   return study;
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "study_figure.hpp"
 
 namespace porter {
 namespace {
-
-constexpr double kLogRatio = 20;
 
 // The columns of the table: what is plotted, then what the average hides and what it cost.
 std::vector<std::string> table_columns(const Study& study) {
@@ -27,12 +26,34 @@ std::vector<std::string> table_columns(const Study& study) {
 TableCell sent_cell(const Study& study, const GridResult& result, std::size_t setting) {
   const auto runs = finished_runs(result, setting);
   if (runs.empty()) return {};
-  const auto value =
-      run_figure("values_per_gradient", *study.settings[setting].config, *runs.front());
-  return value ? TableCell{.text = fmt::format("{:.2f}", *value), .value = *value} : TableCell{};
+  return number_cell(
+      run_figure("values_per_gradient", *study.settings[setting].config, *runs.front()),
+      [](double value) { return fmt::format("{:.2f}", value); });
 }
 
 }  // namespace
+
+std::string Spread::text() const {
+  if (!stddev || low == high) return format_si(mean);
+  const bool large = std::abs(mean) >= 1e4;
+  return format_si(mean) + " ± " + (large ? format_si(*stddev) : fmt::format("{:.2g}", *stddev));
+}
+
+std::optional<Spread> spread_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  Spread out;
+  for (const double value : values) out.mean += value;
+  out.mean /= static_cast<double>(values.size());
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  out.low = *low;
+  out.high = *high;
+  if (values.size() > 1) {
+    double squares = 0;
+    for (const double value : values) squares += (value - out.mean) * (value - out.mean);
+    out.stddev = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  }
+  return out;
+}
 
 std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting) {
   std::vector<const GridRun*> out;
@@ -59,24 +80,8 @@ TableCell spread_cell(const GridResult& result, std::size_t setting, const std::
   return {.text = text, .value = spread->mean};
 }
 
-void mark_best(Table& table) {
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const auto better = table.columns[c].better;
-    if (better == Better::neither || table.rows.size() < 2) continue;
-    TableCell* best = nullptr;
-    for (auto& row : table.rows) {
-      auto& cell = row[c];
-      if (!cell.value || !std::isfinite(*cell.value)) continue;
-      const bool wins = best == nullptr || (better == Better::lower ? *cell.value < *best->value
-                                                                    : *cell.value > *best->value);
-      if (wins) best = &cell;
-    }
-    if (best != nullptr) best->best = true;
-  }
-}
-
 ReportTable summary_table(const Study& study, const GridResult& result) {
-  Table table{{{"series", "series", Better::neither, true}}, {}};
+  Table table{text_columns({"series"})};
   for (const auto& column : table_columns(study))
     table.columns.push_back({column, figure_title(column), better_direction(column)});
   table.columns.push_back({"sigma", "noise σ"});
@@ -86,12 +91,10 @@ ReportTable summary_table(const Study& study, const GridResult& result) {
     row.push_back({.text = study.series_of(s).label});
     for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
     const auto& facts = result.run(s, 0).facts;
-    row.push_back(
-        facts ? TableCell{.text = fmt::format("{:.4g}", facts->sigma), .value = facts->sigma}
-              : TableCell{});
+    row.push_back(number_cell(facts ? std::optional(facts->sigma) : std::nullopt));
     row.push_back(sent_cell(study, result, s));
   }
-  mark_best(table);
+  table.mark_best();
   return {.file = "summary",
           .title = "At the last round",
           .table = std::move(table),
@@ -115,21 +118,7 @@ std::vector<ReferenceLine> majority_lines(const GridResult& result, const std::s
   if (is_accuracy(column))
     for (const auto& run : result.runs)
       if (run.facts && run.facts->majority_rate) rates.insert(*run.facts->majority_rate);
-  std::vector<ReferenceLine> lines;
-  for (const double rate : rates)
-    lines.push_back({fmt::format("majority class {:.3f}", rate), rate});
-  return lines;
-}
-
-bool wants_log(const std::vector<Series>& all) {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const auto& series : all)
-    for (const double y : series.y)
-      if (y > 0 && std::isfinite(y) && !series.diverged) {
-        low = std::min(low, y);
-        high = std::max(high, y);
-      }
-  return high > kLogRatio * low;
+  return majority_lines(rates);
 }
 
 std::string seeds_help(const GridResult& result, const char* spread) {

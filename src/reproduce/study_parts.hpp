@@ -7,9 +7,19 @@
 
 #include "report/table.hpp"
 #include "reproduce/report.hpp"
-#include "spread.hpp"
 
 namespace porter {
+
+/// Some values of one figure, one per seed.
+struct Spread {
+  double mean = 0, low = 0, high = 0;
+  std::optional<double> stddev = {};  ///< of the values, n - 1; nothing for a single one
+
+  /// mean ± standard deviation; the mean alone where all values are the same.
+  std::string text() const;
+};
+/// Nothing for no values. The sum runs in the order given.
+std::optional<Spread> spread_of(const std::vector<double>& values);
 
 /// The runs of a setting that count: those that finished.
 std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting);
@@ -24,17 +34,11 @@ TableCell spread_cell(const GridResult& result, std::size_t setting, const std::
 /// Settings down; the metrics of the study, what the average hides and what it cost across.
 ReportTable summary_table(const Study& study, const GridResult& result);
 
-/// Marks the best cells of every column with a direction.
-void mark_best(Table& table);
-
 bool is_accuracy(const std::string& column);
 Better better_direction(const std::string& column);
 
 /// A majority class for plots of accuracies: every rate that occurs.
 std::vector<ReferenceLine> majority_lines(const GridResult& result, const std::string& column);
-
-/// Whether a linear axis would hide the small ones of the values.
-bool wants_log(const std::vector<Series>& all);
 
 /// How a line or a bar over seeds is to be read.
 std::string seeds_help(const GridResult& result, const char* spread);

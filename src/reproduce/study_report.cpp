@@ -34,11 +34,7 @@ void add_warnings(const Study& study, const GridResult& result, StudyReport& rep
 
 // Seeds that ended alike share a row.
 void add_failures(const Study& study, const GridResult& result, StudyReport& report) {
-  Table table{{{"setting", "setting", Better::neither, true},
-               {"seeds", "seeds", Better::neither, true},
-               {"status", "status", Better::neither, true},
-               {"reason", "reason", Better::neither, true}},
-              {}};
+  Table table{text_columns({"setting", "seeds", "status", "reason"})};
   const GridRun* before = nullptr;
   for (const auto& run : result.runs) {
     if (run.finished()) continue;
@@ -60,12 +56,8 @@ void add_failures(const Study& study, const GridResult& result, StudyReport& rep
 
 // Every run with all figures of its last row, for those who want to compute further.
 Table runs_table(const Study& study, const GridResult& result) {
-  Table table{{{"series", "series", Better::neither, true},
-               {"value", "value", Better::neither, true},
-               {"seed", "seed"},
-               {"status", "status", Better::neither, true},
-               {"reason", "reason", Better::neither, true}},
-              {}};
+  Table table{text_columns({"series", "value", "seed", "status", "reason"})};
+  table.columns[2].is_text = false;
   for (const auto& column : repeatable_columns())
     table.columns.push_back({column.name, column.name});
   for (const auto& run : result.runs) {
@@ -75,10 +67,7 @@ Table runs_table(const Study& study, const GridResult& result) {
            {.text = std::to_string(run.seed), .value = double(run.seed)},
            {.text = to_string(run.status)},
            {.text = run.reason}};
-    for (const auto& column : repeatable_columns()) {
-      const auto value = run.last(column);
-      row.push_back(value ? TableCell{.text = format_number(*value), .value = value} : TableCell{});
-    }
+    for (const auto& column : repeatable_columns()) row.push_back(number_cell(run.last(column)));
   }
   return table;
 }

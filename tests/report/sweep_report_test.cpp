@@ -7,7 +7,6 @@
 
 #include "markup.hpp"
 #include "report/heat_map.hpp"
-#include "report/sweep_plots.hpp"
 
 namespace porter {
 namespace {

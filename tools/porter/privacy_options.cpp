@@ -10,19 +10,6 @@
 #include "privacy/paper.hpp"
 
 namespace porter::cli {
-namespace {
-
-// `towards` is +1 or -1.
-std::string rounded(double value, int digits, double towards) {
-  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
-  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  const double unit = std::pow(10.0, exponent - digits + 1);
-  const double scaled = value / unit;
-  const double whole = towards > 0 ? std::ceil(scaled - 1e-9) : std::floor(scaled + 1e-9);
-  return fmt::format("{:.{}g}", whole * unit, digits);
-}
-
-}  // namespace
 
 std::optional<Sampler> certified_sampler(AskedSampler asked) {
   return find_choice<Sampler>(choice_text(asked));  // they have the same words
@@ -202,9 +189,6 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   fmt::print(stderr, "porter: warning: {}\n", warning);
   return {std::move(warning)};
 }
-
-std::string rounded_up(double value, int digits) { return rounded(value, digits, +1); }
-std::string rounded_down(double value, int digits) { return rounded(value, digits, -1); }
 
 std::size_t at_least_one(const char* option, std::int64_t value) {
   require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);

@@ -8,6 +8,7 @@
 
 #include "command_line.hpp"
 #include "porter/privacy/accountant.hpp"
+#include "report/text.hpp"
 
 namespace porter::cli {
 
@@ -72,10 +73,6 @@ struct DeltaOption {
   /// unless allowed; returns warnings, which are printed to standard error as well.
   std::vector<std::string> check(std::int64_t records) const;
 };
-
-/// With six digits, rounded away from a promise that does not hold.
-std::string rounded_up(double value, int digits = 6);
-std::string rounded_down(double value, int digits = 6);
 
 /// Error{usage} naming the option where the value is 0 or less.
 std::size_t at_least_one(const char* option, std::int64_t value);

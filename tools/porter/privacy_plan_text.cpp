@@ -32,7 +32,7 @@ constexpr auto kBudgetRule =
 // One row per batch size, one column per number of rounds; the recommended cell is marked.
 template <class Text>
 std::string grid(const Plan& plan, const Text& text) {
-  Table table{{{"batch", "b"}}, {}};
+  Table table{{{"batch", "b"}}};
   for (const auto rounds : plan.rounds)
     table.columns.push_back({fmt::format("T{}", rounds), fmt::format("T = {}", rounds)});
   const auto& best = plan.recommended;
@@ -65,12 +65,9 @@ std::string conditions_table(const PlanRequest& request, const Plan& plan) {
     return fmt::format("{}  ({:.4g}, {:.4g})", condition.holds ? "holds" : "FAILS", condition.left,
                        condition.right);
   };
-  Table table{{{"theorem", "theorem", Better::neither, true},
-               {"condition", "condition", Better::neither, true},
-               {"paper", "b = 1, T = phi_m^-2", Better::neither, true},
-               {"recommended", fmt::format("b = {}, T = {}", best.batch, best.rounds),
-                Better::neither, true}},
-              {}};
+  Table table{{text_column("theorem", "theorem"), text_column("condition", "condition"),
+               text_column("paper", "b = 1, T = phi_m^-2"),
+               text_column("recommended", fmt::format("b = {}, T = {}", best.batch, best.rounds))}};
   for (std::size_t i = 0; i < ours.size(); ++i)
     table.rows.push_back(
         {{ours[i].theorem}, {ours[i].text}, {verdict(theirs[i])}, {verdict(ours[i])}});
@@ -107,16 +104,10 @@ ordered_json request_json(const PlanRequest& request, const PlanSources& sources
           {"alpha", request.alpha},     {"network", sources.network}};
 }
 
-std::string with_line_ends(std::string_view text, std::string_view replacement) {
-  std::string out;
-  for (const char c : text) out += c == '\n' ? std::string(replacement) : std::string(1, c);
-  return out;
-}
-
 // What both end with.
 template <class AnyPlan>
 std::string closing_text(const char* rule, const AnyPlan& plan) {
-  auto text = fmt::format("            {}\n", with_line_ends(rule, "\n            "));
+  auto text = fmt::format("            {}\n", replaced(rule, '\n', "\n            "));
   for (const auto& note : plan.notes) text += "note        " + note + "\n";
   for (const auto& reason : plan.hopeless) text += "HOPELESS    " + reason + "\n";
   return text;
@@ -124,7 +115,7 @@ std::string closing_text(const char* rule, const AnyPlan& plan) {
 
 template <class AnyPlan>
 std::string closed_json(ordered_json json, const char* rule, const AnyPlan& plan) {
-  json["rule"] = with_line_ends(rule, " ");
+  json["rule"] = replaced(rule, '\n', " ");
   json["notes"] = plan.notes;
   json["hopeless"] = plan.hopeless;
   return json_text(json, 2) + "\n";
@@ -164,8 +155,7 @@ std::string choices_table(const PlanRequest& request, const BudgetPlan& plan) {
                {"sweeps", "sweeps"},
                {"disagreement", "D"},
                {"predicted", "floor D"},
-               {"bytes", "sent"}},
-              {}};
+               {"bytes", "sent"}}};
   for (const auto& choice : plan.choices) {
     const auto& cell = choice.cell;
     const auto number = [](double value) { return fmt::format("{:.3g}", value); };

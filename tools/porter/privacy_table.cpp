@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iostream>
-#include <memory>
 
 #include "commands.hpp"
 #include "io/json.hpp"
@@ -15,11 +13,10 @@ namespace porter::cli {
 namespace {
 
 Table as_table(const std::vector<PaperClaim>& claims) {
-  Table table{{{"data", "data", Better::neither, true}, {"claimed", "claimed"}}, {}};
+  Table table{{text_column("data", "data"), {"claimed", "claimed"}}};
   for (const auto rounds : kPaperRounds)
-    table.columns.push_back({fmt::format("T{}", rounds),
-                             fmt::format("T = 1e{}", std::lround(std::log10(rounds))),
-                             Better::neither, true});
+    table.columns.push_back(text_column(fmt::format("T{}", rounds),
+                                        fmt::format("T = 1e{}", std::lround(std::log10(rounds)))));
   for (const auto& claim : claims) {
     if (claim.rounds == kPaperRounds[0])
       table.rows.push_back({{fmt::format("{} (m = {})", claim.data, claim.records)},
@@ -48,16 +45,13 @@ std::string as_json(const std::vector<PaperClaim>& claims) {
 
 void run(bool json, bool markdown) {
   const auto claims = paper_claims();
-  if (json) {
-    std::cout << as_json(claims);
-    return;
-  }
   const auto table = as_table(claims);
-  std::cout
-      << (markdown ? table.to_markdown() : table.to_text())
-      << "\n[attack, certified] epsilon of sigma = sqrt(T log(1/delta)) / (m claimed) at delta "
-         "= 0.001: batches of one\nrecord, clip 1, replace-one neighbours. ! marks claims "
-         "that the attack alone breaks.\n";
+  fmt::print("{}", json ? as_json(claims)
+                        : (markdown ? table.to_markdown() : table.to_text()) +
+                              "\n[attack, certified] epsilon of sigma = sqrt(T log(1/delta)) / (m "
+                              "claimed) at delta = 0.001: batches of one\nrecord, clip 1, "
+                              "replace-one neighbours. ! marks claims that the attack alone "
+                              "breaks.\n");
 }
 
 }  // namespace

@@ -26,6 +26,9 @@ class TomlSection {
   static constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
 
   TomlSection(const toml::table& root, std::string_view name, const std::string& source);
+  /// A table that stands elsewhere, under the name that errors have for it.
+  TomlSection(const toml::table* table, std::string_view name, const std::string& source)
+      : table_(table), name_(name), source_(source) {}
 
   bool present() const { return table_ != nullptr; }
   bool has(std::string_view key) const { return table_ && table_->contains(key); }

@@ -3,7 +3,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "report/plot.hpp"
 #include "report/trace.hpp"
 
 namespace porter {
@@ -13,5 +15,13 @@ namespace porter {
 /// paragraph of plain text and may be empty. The same runs give the same bytes.
 std::string html_report(const std::string& title, const std::string& intro,
                         std::span<const Trace> traces);
+
+struct PagePlots {
+  std::vector<Plot> plots;
+  std::vector<std::string> left_out;  ///< titles of plots for which no run has figures
+};
+
+/// The plots of a report. A run keeps its colour and dashes through all of them.
+PagePlots page_plots(std::span<const Trace> traces);
 
 }  // namespace porter

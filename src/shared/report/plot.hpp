@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
+#include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace porter {
+
+/// What some values span.
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+  /// Whether a linear axis would crowd the small ones.
+  bool beyond(double ratio) const { return low > 0 && high > ratio * low; }
+};
 
 /// A line of a plot. Non-finite points are gaps.
 struct Series {
@@ -40,6 +55,14 @@ struct Plot {
   std::vector<ReferenceLine> references = {};
 };
 
+/// Whether the y of the lines ask for a logarithmic axis; lines that diverged have no say among
+/// others.
+bool wants_log(const std::vector<Series>& all);
+/// Whether the lines end so far apart that a linear x axis would crowd the short ones.
+bool ends_far_apart(const std::vector<Series>& all);
+/// What always answering the majority class scores, for plots of accuracies.
+std::vector<ReferenceLine> majority_lines(const std::set<double>& rates);
+
 /// Which axes are logarithmic in a rendering.
 struct LogAxes {
   bool x = false, y = false;
@@ -55,6 +78,8 @@ struct Drawing {
   std::string note;    ///< what is not shown and why; empty: everything is
   DrawnPoints points;  ///< per series
 };
+
+inline constexpr double kDrawingWidth = 560, kDrawingHeight = 330;  ///< of its viewBox
 
 /// Draws an <svg> element that takes its colours from the page's style sheet.
 Drawing draw(const Plot& plot, LogAxes log);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "report/text.hpp"
 #include "report/trace.hpp"
 
 namespace porter {
@@ -18,18 +20,24 @@ struct TableColumn {
   Better better = Better::neither;
   bool is_text = false;  ///< left-aligned
 };
+TableColumn text_column(const std::string& key, const std::string& title);
+/// Columns of text whose keys are their titles.
+std::vector<TableColumn> text_columns(const std::vector<std::string>& keys);
 
 struct TableCell {
   std::string text = "–";            ///< for people
   std::optional<double> value = {};  ///< for machines; text columns have none
   bool best = false;
 };
+/// The number with four digits, or as `format` has it; the dash where there is none.
+TableCell number_cell(const std::optional<double>& value,
+                      std::string (*format)(double) = format_number);
 
 /// A table that people and machines read. In what people read, the best cells of a column are
 /// marked and columns without any content are left out.
 struct Table {
   std::vector<TableColumn> columns;
-  std::vector<std::vector<TableCell>> rows;
+  std::vector<std::vector<TableCell>> rows = {};
 
   std::string to_text() const;
   std::string to_markdown() const;
@@ -37,6 +45,10 @@ struct Table {
   std::string to_csv() const;
   /// An array of objects; absent and non-finite values are null.
   std::string to_json() const;
+
+  /// Marks the best cells of every column with a direction, among the rows that count (all, unless
+  /// said), and none in a column that does not tell them apart.
+  void mark_best(const std::function<bool(std::size_t row)>& counts = {});
 };
 
 /// One row per run with the figures of its last evaluation. Runs that diverged are never best.

@@ -10,6 +10,9 @@ namespace porter {
 
 inline constexpr const char* kAbsent = "–";
 
+/// The text with `to` for every `from`.
+std::string replaced(std::string_view text, char from, std::string_view to);
+
 /// For HTML and XML text and for attributes in double quotes.
 std::string escape_html(std::string_view text);
 
@@ -24,6 +27,9 @@ std::string listing(const std::vector<std::string>& names);
 
 /// Four significant digits; "nan" and "inf" as such.
 std::string format_number(double value);
+/// With so many digits, rounded away from a promise that does not hold.
+std::string rounded_up(double value, int digits = 6);
+std::string rounded_down(double value, int digits = 6);
 /// With k, M, G, T from 10^4 on: 52.4M.
 std::string format_si(double value);
 /// As s, ms or µs.

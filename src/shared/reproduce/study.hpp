@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grid/grid.hpp"
+#include "porter/core/choice.hpp"
 
 namespace porter {
 
@@ -19,7 +20,11 @@ enum class StudyKind {
   slope,   ///< a power law between two figures of a run, beside a theorem's exponent
   bars,    ///< last figures over a grid of settings
 };
-const char* to_string(StudyKind kind);
+template <>
+struct Choices<StudyKind> {
+  static constexpr Choice<StudyKind> table[] = {
+      {"curves", StudyKind::curves}, {"slope", StudyKind::slope}, {"bars", StudyKind::bars}};
+};
 
 /// A figure that was stored elsewhere, by metric.
 using StoredFigures = std::map<std::string, double>;

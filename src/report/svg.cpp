@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "svg_document.hpp"
+#include "svg.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
 #include "report/text.hpp"
-#include "series_style.hpp"
 
 namespace porter {
 namespace {
@@ -34,6 +33,25 @@ std::string style() {
 }
 
 }  // namespace
+
+std::string style_classes(const Series& series) {
+  const auto colour = series.style % kColours;
+  return series.companion ? fmt::format("c{} companion", colour)
+                          : fmt::format("c{} d{}", colour, series.style % kDashes);
+}
+
+std::string svg_text(const char* style, double x, double y, const char* anchor,
+                     std::string_view text) {
+  return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+                     style, x, y, anchor, escape_html(text));
+}
+
+std::string svg_side_title(double y, std::string_view text) {
+  return fmt::format(
+      "<text class=\"title\" transform=\"translate(14 {:.1f}) rotate(-90)\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      y, escape_html(text));
+}
 
 std::string svg_document(const std::string& title, const SvgLegend& legend,
                          const std::string& drawing, double width, double height) {
