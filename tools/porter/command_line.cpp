@@ -108,7 +108,7 @@ PORTER_OPTION_OF(double);
 PORTER_OPTION_OF(std::string);
 PORTER_OPTION_OF(std::filesystem::path);
 PORTER_OPTION_OF(std::optional<std::uint32_t>);
-PORTER_OPTION_OF(std::optional<std::int64_t>);
+PORTER_OPTION_OF(std::optional<std::uint64_t>);
 PORTER_OPTION_OF(std::optional<double>);
 PORTER_OPTION_OF(std::optional<std::string>);
 PORTER_OPTION_OF(std::vector<int>);

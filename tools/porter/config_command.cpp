@@ -2,8 +2,6 @@
 // porter config: what a config may say, and what one says.
 #include <fmt/format.h>
 
-#include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
@@ -69,13 +67,13 @@ std::string values_as_json(const Config& config) {
 
 void show(const Options& options) {
   if (options.config.empty()) {
-    std::cout << (options.json       ? keys_as_json()
-                  : options.markdown ? keys_as_markdown()
-                                     : keys_as_text());
+    fmt::print("{}", options.json       ? keys_as_json()
+                     : options.markdown ? keys_as_markdown()
+                                        : keys_as_text());
     return;
   }
   const auto config = load_config(options.config, options.overrides);
-  std::cout << (options.json ? values_as_json(config) : to_toml(config));
+  fmt::print("{}", options.json ? values_as_json(config) : to_toml(config));
 }
 
 }  // namespace

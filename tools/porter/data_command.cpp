@@ -17,23 +17,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What `info` and `split` look at: the data as they are, without scaling and bias.
-struct Source {
-  DataOptions options{.bias = false};
+struct Options {
+  DataOptions data{.bias = false};  // as they are, without scaling and bias
   bool json = false;
+  std::vector<std::string> names;  // to fetch
+  std::string into, split = "shuffled";
+  std::size_t agents = 10;
+  std::uint64_t seed = 1;
 
-  void add_to(App& command) {
-    command.add_option("name", options.name, "a known data set, see `porter data list`");
-    command.add_option("--train", options.train, "instead: a libsvm, csv or npz file (.gz too)");
-    command.add_option("--test", options.test, "its test set");
-    command.add_option("--features", options.features, "feature columns");
-    command.add_option("--classes", options.classes, "labels in the order of the class numbers");
-    command.add_option("--train-images", options.train_images, "instead: IDX images");
-    command.add_option("--train-labels", options.train_labels, "their IDX labels");
-    command.add_option("--test-images", options.test_images, "IDX images of the test set");
-    command.add_option("--test-labels", options.test_labels, "their IDX labels");
-    command.add_flag("--regression", options.regression, "labels are numbers, not classes");
-    command.add_flag("--private", options.guarantee,
+  /// What `info` and `split` look at.
+  void add_data_to(App& command) {
+    command.add_option("name", data.name, "a known data set, see `porter data list`");
+    command.add_option("--train", data.train, "instead: a libsvm, csv or npz file (.gz too)");
+    command.add_option("--test", data.test, "its test set");
+    command.add_option("--features", data.features, "feature columns");
+    command.add_option("--classes", data.classes, "labels in the order of the class numbers");
+    command.add_option("--train-images", data.train_images, "instead: IDX images");
+    command.add_option("--train-labels", data.train_labels, "their IDX labels");
+    command.add_option("--test-images", data.test_images, "IDX images of the test set");
+    command.add_option("--test-labels", data.test_labels, "their IDX labels");
+    command.add_flag("--regression", data.regression, "labels are numbers, not classes");
+    command.add_flag("--private", data.guarantee,
                      "read files as with secret noise: records that do not fit --classes and "
                      "--features count for nothing, and how many is said");
     command.add_flag("--json", json, "print JSON");
@@ -107,9 +111,9 @@ void print_set(const char* name, const Dataset& data, const Dataset& train) {
                100 * class_rate(data, *majority));
 }
 
-void info(const Source& source) {
-  const auto data = load_data(source.options);
-  if (source.json) {
+void info(const Options& options) {
+  const auto data = load_data(options.data);
+  if (options.json) {
     Json json = {{"source", data.source},
                  {"features", data.train.features},
                  {"sparse", data.train.sparse()},
@@ -128,14 +132,15 @@ void info(const Source& source) {
     print_set("test set", *data.test, data.train);
   else
     fmt::print("no test set\n");
-  if (source.options.train.empty() && source.options.train_images.empty()) {
-    const auto& known = known_data(source.options.name);
+  if (options.data.train.empty() && options.data.train_images.empty()) {
+    const auto& known = known_data(options.data.name);
     fmt::print("licence: {}\n", known.licence);
     if (!known.citation.empty()) fmt::print("cite: {}\n", known.citation);
   }
 }
 
-void fetch(const std::vector<std::string>& names, const std::string& into) {
+void fetch(const Options& options) {
+  const auto& [names, into] = std::tie(options.names, options.into);
   const auto cache = data_folders().cache;
   require(!into.empty() || cache.has_value(), ErrorKind::usage,
           "neither XDG_CACHE_HOME nor HOME is set; say where to put the files with --into");
@@ -151,14 +156,8 @@ void fetch(const std::vector<std::string>& names, const std::string& into) {
     }
 }
 
-struct SplitOptions {
-  std::size_t agents = 10;
-  std::string split = "shuffled";
-  std::uint64_t seed = 1;
-};
-
-void split(const Source& source, const SplitOptions& options) {
-  const auto data = load_data(source.options).train;
+void split(const Options& options) {
+  const auto data = load_data(options.data).train;
   const auto rows = partition_rows(data, options.agents, parse_split(options.split), options.seed);
   const auto m = rows.size() / options.agents;
   Json agents = Json::array();
@@ -172,7 +171,7 @@ void split(const Source& source, const SplitOptions& options) {
     for (const auto count : counts) table += fmt::format(" {:>8}", count);
   }
   const auto left_over = data.rows() - rows.size();
-  if (source.json)
+  if (options.json)
     fmt::print("{}\n", json_text({{"split", options.split},
                                   {"seed", options.seed},
                                   {"classes", data.classes},
@@ -193,35 +192,32 @@ void add_data_command(App& app) {
       "Files are looked for in the folder that PORTER_DATA names, then in "
       "$XDG_CACHE_HOME/porter/data (or ~/.cache/porter/data), which fetch fills.");
 
+  const auto options = std::make_shared<Options>();
+
   auto* list_command = data->add_subcommand("list", "known data sets and where they are");
-  auto list_json = std::make_shared<bool>(false);
-  list_command->add_flag("--json", *list_json, "print JSON");
-  list_command->callback([list_json] { list(*list_json); });
+  list_command->add_flag("--json", options->json, "print JSON");
+  list_command->callback([options] { list(options->json); });
 
   auto* info_command =
       data->add_subcommand("info", "rows, features, density, classes and majority rates");
-  auto info_source = std::make_shared<Source>();
-  info_source->add_to(*info_command);
-  info_command->callback([info_source] { info(*info_source); });
+  options->add_data_to(*info_command);
+  info_command->callback([options] { info(*options); });
 
   auto* fetch_command = data->add_subcommand(
       "fetch", "download data sets from their public homes with curl, and check them");
-  auto names = std::make_shared<std::vector<std::string>>();
-  auto into = std::make_shared<std::string>();
-  fetch_command->add_option("name", *names, "a9a, mnist, mushrooms, phishing")->required();
-  fetch_command->add_option("--into", *into, "folder to put them, instead of the cache folder");
-  fetch_command->callback([names, into] { fetch(*names, *into); });
+  fetch_command->add_option("name", options->names, "a9a, mnist, mushrooms, phishing")->required();
+  fetch_command->add_option("--into", options->into,
+                            "folder to put them, instead of the cache folder");
+  fetch_command->callback([options] { fetch(*options); });
 
   auto* split_command =
       data->add_subcommand("split", "how a split deals the training rows and classes to agents");
-  auto split_source = std::make_shared<Source>();
-  auto options = std::make_shared<SplitOptions>();
-  split_source->add_to(*split_command);
+  options->add_data_to(*split_command);
   split_command->add_option("--agents", options->agents, "number of agents");
   split_command->add_option("--split", options->split,
                             "shuffled, contiguous, by-label or dirichlet:A");
   split_command->add_option("--seed", options->seed, "seed of the shuffle");
-  split_command->callback([split_source, options] { split(*split_source, *options); });
+  split_command->callback([options] { split(*options); });
 }
 
 }  // namespace porter::cli

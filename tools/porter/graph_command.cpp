@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
-#include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
@@ -32,14 +29,11 @@ struct Degrees {
 };
 
 Degrees degrees_of(const Graph& graph) {
-  Degrees degrees{std::numeric_limits<std::size_t>::max(), 0, 0};
-  for (std::size_t i = 0; i < graph.nodes(); ++i) {
-    degrees.smallest = std::min(degrees.smallest, graph.degree(i));
-    degrees.largest = std::max(degrees.largest, graph.degree(i));
-  }
-  degrees.mean =
-      2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes());
-  return degrees;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < graph.nodes(); ++i) all.push_back(graph.degree(i));
+  const auto [smallest, largest] = std::ranges::minmax(all);
+  return {smallest, largest,
+          2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes())};
 }
 
 std::string as_json(const Options& options, const Graph& graph, const Mixing& mixing) {
@@ -57,7 +51,7 @@ std::string as_json(const Options& options, const Graph& graph, const Mixing& mi
       {"alpha", mixing.alpha},
       {"alpha_error", mixing.alpha_error},
       {"alpha_method", mixing.alpha_method},
-      {"alpha_lower_bound", bound ? nlohmann::ordered_json(*bound) : nullptr},
+      {"alpha_lower_bound", or_null(bound)},
       {"gap", bound ? nlohmann::ordered_json(mixing.alpha - *bound) : nullptr},
       {"inverse_spectral_gap", 1 / (1 - mixing.alpha)},
       {"iterations", mixing.iterations},
@@ -113,7 +107,7 @@ void run(const Options& options) {
     save_npy(options.out, shape, mixing.weights.dense());
   }
   if (!options.svg.empty()) write_file(options.svg, graph_svg(graph, mixing));
-  std::cout << (options.json ? as_json(options, graph, mixing) : as_text(options, graph, mixing));
+  fmt::print("{}", (options.json ? as_json : as_text)(options, graph, mixing));
 }
 
 template <class Table>

@@ -3,34 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "core/registry.hpp"
 #include "data/catalog.hpp"
 #include "io/json.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/compress/compressor.hpp"
-#include "porter/core/choice.hpp"
 #include "porter/graph/graph.hpp"
 #include "porter/graph/mixing.hpp"
 #include "porter/model/model.hpp"
-
-namespace porter::cli {
-
-enum class Kind { algorithms, compressors, models, graphs, mixings, data };
-
-}  // namespace porter::cli
-
-template <>
-struct porter::Choices<porter::cli::Kind> {
-  using Kind = cli::Kind;
-  static constexpr Choice<Kind> table[] = {
-      {"algorithms", Kind::algorithms}, {"compressors", Kind::compressors},
-      {"models", Kind::models},         {"graphs", Kind::graphs},
-      {"mixings", Kind::mixings},       {"data", Kind::data}};
-};
 
 namespace porter::cli {
 namespace {
@@ -47,48 +30,45 @@ std::vector<Entry> entries_of(const std::vector<Row>& table, std::string Row::*n
   return entries;
 }
 
-std::vector<Entry> entries(Kind kind) {
-  switch (kind) {
-    case Kind::algorithms:
-      return entries_of(algorithm_table(), &AlgorithmInfo::name, &AlgorithmInfo::help);
-    case Kind::compressors:
-      return entries_of(compressor_table(), &CompressorInfo::grammar, &CompressorInfo::help);
-    case Kind::models:
-      return entries_of(model_table(), &ModelInfo::name, &ModelInfo::help);
-    case Kind::graphs:
-      return entries_of(graph_table(), &GraphInfo::example, &GraphInfo::help);
-    case Kind::mixings:
-      return entries_of(mixing_table(), &MixingInfo::example, &MixingInfo::help);
-    case Kind::data:
-      return entries_of(known_data(), &KnownData::name, &KnownData::what);
-  }
-  return {};
+struct Kind {
+  const char* name;
+  std::vector<Entry> entries;
+};
+
+std::vector<Kind> kinds() {
+  return {{"algorithms", entries_of(algorithm_table(), &AlgorithmInfo::name, &AlgorithmInfo::help)},
+          {"compressors",
+           entries_of(compressor_table(), &CompressorInfo::grammar, &CompressorInfo::help)},
+          {"models", entries_of(model_table(), &ModelInfo::name, &ModelInfo::help)},
+          {"graphs", entries_of(graph_table(), &GraphInfo::example, &GraphInfo::help)},
+          {"mixings", entries_of(mixing_table(), &MixingInfo::example, &MixingInfo::help)},
+          {"data", entries_of(known_data(), &KnownData::name, &KnownData::what)}};
 }
 
-void list(Kind kind, bool json) {
-  const auto all = entries(kind);
+void list(const std::string& name, bool json) {
+  const auto known = kinds();
+  const auto& all = find_named(known, name, "kind").entries;
   if (json) {
     auto array = nlohmann::ordered_json::array();
-    for (const auto& [name, help] : all) array.push_back({{"name", name}, {"help", help}});
-    std::cout << json_text(array, 2) << '\n';
+    for (const auto& entry : all) array.push_back({{"name", entry.name}, {"help", entry.help}});
+    fmt::print("{}\n", json_text(array, 2));
     return;
   }
   std::size_t width = 0;
   for (const auto& entry : all) width = std::max(width, entry.name.size());
-  for (const auto& [name, help] : all) fmt::print("{:<{}}  {}\n", name, width, help);
+  for (const auto& entry : all) fmt::print("{:<{}}  {}\n", entry.name, width, entry.help);
 }
 
 }  // namespace
 
 void add_list_command(App& app) {
   struct Options {
-    Kind kind = Kind::algorithms;
+    std::string kind;
     bool json = false;
   };
   auto* command = app.add_subcommand("list", "the names that a config may have");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, choice_list<Kind>(all_choices<Kind>()), "KIND")
-      ->required();
+  command->add_option("kind", options->kind, names_of(kinds()), "KIND")->required();
   command->add_flag("--json", options->json, "print JSON");
   command->callback([options] { list(options->kind, options->json); });
 }

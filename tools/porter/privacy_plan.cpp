@@ -16,49 +16,38 @@ namespace porter::cli {
 namespace {
 
 struct Options {
-  std::int64_t records = 0, agents = 0, dim = 0;
-  std::optional<std::int64_t> rounds, batch;
-  double epsilon = 0, delta = 0, clip = 1;
+  PlanRequest request;
   std::optional<double> alpha, rho;
   std::string graph, mixing = "fdla", compressor, bytes;
   std::uint64_t seed = 1;
   AskedSampler sampler = AskedSampler::fixed;
-  Adjacency adjacency = Adjacency::replace;
-  bool unlike = false, allow_large_delta = false, json = false;
+  bool unlike = false, json = false;
 };
 
 // With batches of one record every round may use it, whatever the order.
 [[noreturn]] void refuse_sampler(const Options& options) {
+  const auto& request = options.request;
   PrivacyEvent event;
   event.sampler = Sampler::full;
-  event.adjacency = options.adjacency;
+  event.adjacency = request.adjacency;
   event.records = event.batch = 1;
-  event.steps = at_least_one("--rounds", options.rounds.value_or(1000));
+  event.steps = request.rounds.value_or(1000);
   fail(ErrorKind::usage, "--sampler ", choice_text(options.sampler),
        ": no certified amplification. Without amplification: sigma = ",
-       options.clip * calibrate_noise_multiplier(event, options.epsilon, options.delta),
+       request.clip * calibrate_noise_multiplier(event, request.epsilon, request.delta),
        " for b = 1, T = ", event.steps, "; expected fixed, poisson or full");
 }
 
-Sampler sampler_of(const Options& options) {
+PlanRequest request_of(const Options& options) {
+  auto request = options.request;
+  for (const auto& [option, value] : {std::pair("--m", request.records),
+                                      {"--agents", request.agents},
+                                      {"--dim", request.dim},
+                                      {"--rounds", request.rounds.value_or(1)}})
+    require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found 0");
   const auto sampler = certified_sampler(options.sampler);
   if (!sampler) refuse_sampler(options);
-  return *sampler;
-}
-
-PlanRequest request_of(const Options& options) {
-  PlanRequest request;
-  request.records = at_least_one("--m", options.records);
-  request.agents = at_least_one("--agents", options.agents);
-  request.dim = at_least_one("--dim", options.dim);
-  request.epsilon = options.epsilon;
-  request.delta = options.delta;
-  request.clip = options.clip;
-  request.allow_large_delta = options.allow_large_delta;
-  if (options.batch) request.batch = at_least_one("--batch", *options.batch);
-  if (options.rounds) request.rounds = at_least_one("--rounds", *options.rounds);
-  request.sampler = sampler_of(options);
-  request.adjacency = options.adjacency;
+  request.sampler = *sampler;
   require(request.sampler != Sampler::fixed || request.adjacency == Adjacency::replace,
           ErrorKind::usage,
           "--sampler fixed has no certified amplification for add-remove neighbours: expected "
@@ -156,15 +145,15 @@ void add_privacy_plan(App& privacy) {
   auto* command = privacy.add_subcommand(
       "plan", "which batch size and how many rounds: noise, traffic, what the theorems allow");
   const auto options = std::make_shared<Options>();
+  auto& request = options->request;
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
     return command->add_option(name, value, help, type);
   };
-  add("--m", options->records, "Records of each agent", "M")->required();
-  add("--agents", options->agents, "Agents", "N")->required();
-  add("--dim", options->dim, "Parameters of the model", "D")->required();
-  add("--epsilon", options->epsilon, "Epsilon to keep", "EPSILON")->required();
-  add("--delta", options->delta, "Probability with which the promise may fail", "DELTA")
-      ->required();
+  add("--m", request.records, "Records of each agent", "M")->required();
+  add("--agents", request.agents, "Agents", "N")->required();
+  add("--dim", request.dim, "Parameters of the model", "D")->required();
+  add("--epsilon", request.epsilon, "Epsilon to keep", "EPSILON")->required();
+  add("--delta", request.delta, "Probability with which the promise may fail", "DELTA")->required();
   auto* alpha = add("--alpha", options->alpha, "Mixing rate of the network, in [0, 1)", "A");
   add("--graph", options->graph, "Topology instead of --alpha, as in porter graph", "SPEC")
       ->excludes(alpha);
@@ -184,13 +173,13 @@ void add_privacy_plan(App& privacy) {
       ->add_flag("--unlike", options->unlike,
                  "With --bytes: the agents' data are unlike, such as split by label")
       ->needs(bytes);
-  add("--clip", options->clip, "Largest norm tau of a clipped gradient", "TAU");
-  add("--rounds", options->rounds, "Recommend for this many rounds", "T");
-  add("--batch", options->batch, "Recommend for this batch size", "B");
+  add("--clip", request.clip, "Largest norm tau of a clipped gradient", "TAU");
+  add("--rounds", request.rounds, "Recommend for this many rounds", "T");
+  add("--batch", request.batch, "Recommend for this batch size", "B");
   add("--sampler", options->sampler, "How a round chooses its records: fixed, poisson or full",
       "NAME");
-  add("--adjacency", options->adjacency, "Neighbouring data sets: replace or add-remove", "NAME");
-  command->add_flag("--allow-large-delta", options->allow_large_delta,
+  add("--adjacency", request.adjacency, "Neighbouring data sets: replace or add-remove", "NAME");
+  command->add_flag("--allow-large-delta", request.allow_large_delta,
                     "Accept delta >= 1/m, as the paper has it");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(

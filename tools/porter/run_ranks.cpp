@@ -14,10 +14,6 @@
 namespace porter::cli {
 namespace {
 
-void say(std::uint32_t rank, const std::string& text) {
-  fmt::print(stderr, "porter: rank {}: {}\n", rank, text);
-}
-
 // The folder that rank 0 names, which may hold the time. What decides which collective calls follow
 // is compared first.
 std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& out,
@@ -39,18 +35,16 @@ bool already_finished(MpiSession& session, const Config& config, const std::file
 
 TrainStatus train_and_show(Trainer& trainer, MpiSession& session, const std::filesystem::path& out,
                            ExistingRun existing) {
+  std::vector<Observer> observers = {{.stop_requested = interrupted}};
+  if (!trainer.is_root())
+    return train_on_ranks(trainer, session, out, existing, std::move(observers));
+  print_facts(trainer.parts());
+  fmt::print("{} ranks\n", session.size());
   Progress progress(trainer, trainer.config().algorithm.name);
   std::optional<MetricsRow> last;
-  const bool root = trainer.is_root();
-  if (root) print_facts(trainer.parts());
-  if (root) fmt::print("{} ranks\n", session.size());
-  std::vector<Observer> observers = {{.stop_requested = interrupted}};
-  if (root) {
-    observers.push_back(progress.observer());
-    observers.push_back({.after_evaluation = [&](const MetricsRow& row) { last = row; }});
-  }
+  observers.push_back(progress.observer());
+  observers.push_back({.after_evaluation = [&](const MetricsRow& row) { last = row; }});
   const auto status = train_on_ranks(trainer, session, out, existing, std::move(observers));
-  if (!root) return status;
   progress.close();
   print_outcome(trainer, status, last, out);
   return status;
@@ -63,9 +57,10 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
       fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
   }
-  const auto report = [rank = session.rank()](const std::string& text) { say(rank, text); };
   auto parts = assemble(config);
-  auto link = mpi_link(session, parts, report);
+  auto link = mpi_link(session, parts, [rank = session.rank()](const std::string& text) {
+    fmt::print(stderr, "porter: rank {}: {}\n", rank, text);
+  });
   link.trace = trace;
   Trainer trainer(std::move(parts), std::move(link));
   if (raw_metrics) trainer.include_raw_metrics();
