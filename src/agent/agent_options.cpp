@@ -2,12 +2,9 @@
 #include <algorithm>
 
 #include "comm/address.hpp"
-#include "config/config_keys.hpp"
 #include "config/config_table.hpp"
-#include "config/difference.hpp"
 #include "config/toml_section.hpp"
 #include "core/text.hpp"
-#include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 
 namespace porter {
@@ -31,23 +28,25 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
   return duration;
 }
 
-void read_duration(TomlSection& section, const char* key, std::chrono::milliseconds& value) {
-  std::string text;
-  section.read(key, text);
-  if (!text.empty()) value = section.located(key, [&] { return parse_duration(text); });
+// wait:DURATION, or stop, which waits not at all.
+std::chrono::milliseconds parse_peer_loss(const std::string& text) {
+  if (text == "stop") return std::chrono::milliseconds(0);
+  const auto spec = split_spec(text);
+  require(spec.name == "wait" && spec.argument, ErrorKind::usage,
+          "expected wait:DURATION or stop, found \"", text, "\"");
+  return parse_duration(*spec.argument);
 }
 
-// wait:DURATION, or stop, which waits not at all.
-void read_peer_loss(TomlSection& section, AgentOptions& options) {
-  std::string text = "wait:60s";
-  section.read("on_peer_loss", text);
-  const auto spec = split_spec(text);
-  section.check(text == "stop" || (spec.name == "wait" && spec.argument), "on_peer_loss",
-                "expected wait:DURATION or stop, found \"", text, "\"");
-  options.peer_wait =
-      text == "stop"
-          ? std::chrono::milliseconds(0)
-          : section.located("on_peer_loss", [&] { return parse_duration(*spec.argument); });
+std::chrono::milliseconds parse_positive_duration(const std::string& text) {
+  const auto duration = parse_duration(text);
+  require(duration.count() > 0, ErrorKind::usage, "expected more than 0");
+  return duration;
+}
+
+bool parse_log(const std::string& text) {
+  require(text == "text" || text == "json", ErrorKind::usage, "expected text or json, found \"",
+          text, "\"");
+  return text == "json";
 }
 
 void read_peers(TomlSection& section, AgentOptions& options) {
@@ -98,35 +97,32 @@ void read_agent(const toml::table& root, const std::string& source, const fs::pa
   read_peers(section, options);
   section.read("train", options.train);
   if (!options.train.empty()) options.train = (folder / options.train).lexically_normal().string();
-  read_peer_loss(section, options);
-  read_duration(section, "start_wait", options.start_wait);
-  read_duration(section, "round_wait", options.round_wait);
-  section.check(options.round_wait.count() > 0, "round_wait", "expected more than 0");
-  read_duration(section, "keepalive", options.keepalive);
-  section.check(options.keepalive.count() > 0, "keepalive", "expected more than 0");
+  section.read_parsed("on_peer_loss", options.peer_wait, parse_peer_loss);
+  section.read_parsed("start_wait", options.start_wait, parse_duration);
+  section.read_parsed("round_wait", options.round_wait, parse_positive_duration);
+  section.read_parsed("keepalive", options.keepalive, parse_positive_duration);
   section.read("require_noise", options.require_noise);
   section.read("max_epsilon", options.max_epsilon);
   section.check(!options.max_epsilon || *options.max_epsilon > 0, "max_epsilon",
                 "expected a positive number, found ", options.max_epsilon.value_or(0));
   section.read("metrics", options.metrics);
   if (options.metrics == "off") options.metrics.clear();
-  std::string log = "text";
-  section.read("log", log);
-  section.check(log == "text" || log == "json", "log", "expected text or json, found \"", log,
-                "\"");
-  options.json_log = log == "json";
+  section.read_parsed("log", options.json_log, parse_log);
   section.refuse_unknown_keys();
 }
 
 // Secret noise is the default of an agent, and seeded noise an exception by name.
-void choose_noise(toml::table& root, bool insecure_test_noise, const std::string& source) {
-  auto* privacy = root["privacy"].as_table();
-  const bool seeded = privacy && (*privacy)["noise"].value<std::string>() == "simulated";
-  require(!seeded || insecure_test_noise, ErrorKind::privacy, source,
-          ": privacy.noise = \"simulated\": an agent's noise must be secret. For a test on data "
-          "that need no protection there is --insecure-test-noise");
-  if (privacy && !privacy->contains("noise"))
-    privacy->insert("noise", insecure_test_noise ? "simulated" : "secure");
+void choose_noise(const toml::table& root, bool insecure_test_noise, const std::string& source,
+                  Config& config) {
+  if (!config.privacy) return;
+  auto& noise = config.privacy->noise;
+  if (!root.at_path("privacy.noise"))
+    noise = insecure_test_noise ? NoiseSource::simulated : NoiseSource::secret;
+  require(
+      noise == NoiseSource::secret || insecure_test_noise, ErrorKind::privacy, source,
+      ": privacy.noise = \"", choice_text(noise),
+      "\": an agent's noise must be secret. For a test on data that need no protection there is "
+      "--insecure-test-noise");
 }
 
 // The table of a file, and the config in it.
@@ -134,18 +130,13 @@ std::pair<toml::table, Config> load_table(const fs::path& path,
                                           const std::vector<std::string>& overrides,
                                           bool insecure_test_noise) {
   const auto source = path.string();
-  auto root = parse_toml(read_file(path, 1U << 20), source);
-  for (const auto& override : overrides) apply_override(root, override);
-  resolve_paths(root, fs::absolute(path).parent_path());
-  choose_noise(root, insecure_test_noise, source);
+  auto root = load_toml(path, overrides);
   auto config = read_config(root, source);
+  choose_noise(root, insecure_test_noise, source, config);
   config.run.engine = EngineKind::tls;
   require(find_algorithm(config.algorithm.name).gossips(), ErrorKind::usage, source,
           ": algorithm.name: the agents of ", config.algorithm.name,
           " do not talk to neighbours; it runs with porter run only");
-  // Where an algorithm always adds noise the section may be missing.
-  if (config.privacy && !root.contains("privacy") && !insecure_test_noise)
-    config.privacy->noise = NoiseSource::secret;
   return {std::move(root), std::move(config)};
 }
 

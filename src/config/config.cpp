@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a file to a Config: defaults, values, and whether they fit together.
+// From a file to a Config: defaults, values, and whether they fit together; and back.
 #include "porter/config/config.hpp"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "config/config_keys.hpp"
 #include "config/config_table.hpp"
 #include "core/text.hpp"
-#include "io/file.hpp"
 #include "porter/compress/compressor.hpp"
 
 namespace porter {
@@ -44,21 +43,18 @@ std::string names_of(Property property) {
 
 // What the model's name decides.
 void set_model(Sections& sections, Config& config) {
-  auto& section = sections["model"];
-  auto& model = config.model;
-  section.read("name", model.name);
-  section.located("name", [&] { find_model(model.name); });
-  const auto& info = find_model(model.name);
-  model.lambda = info.lambda;
+  sections["model"].read_parsed("name", config.model.name,
+                                [](const auto& name) { return find_model(name).name; });
+  const auto& info = find_model(config.model.name);
+  config.model.lambda = info.lambda;
   config.data.regression = info.regression();
 }
 
 // What the algorithm's name decides.
 const AlgorithmInfo& set_algorithm(Sections& sections, Config& config) {
-  auto& section = sections["algorithm"];
   auto& algorithm = config.algorithm;
-  section.read("name", algorithm.name);
-  section.located("name", [&] { find_algorithm(algorithm.name); });
+  sections["algorithm"].read_parsed("name", algorithm.name,
+                                    [](const auto& name) { return find_algorithm(name).name; });
   const auto& info = find_algorithm(algorithm.name);
   const bool clips = info.clipping == Clipping::sample || info.clipping == Clipping::batch ||
                      info.noise == Noise::always;
@@ -201,10 +197,33 @@ Config parse_config(std::string_view text, const std::string& source,
 }
 
 Config load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  auto root = parse_toml(read_file(path, 1U << 20), path.string());
-  for (const auto& override : overrides) apply_override(root, override);
-  resolve_paths(root, std::filesystem::absolute(path).parent_path());
-  return read_config(root, path.string());
+  return read_config(load_toml(path, overrides), path.string());
+}
+
+std::vector<KeyValue> config_values(const Config& config) {
+  std::vector<KeyValue> values;
+  for (const auto& key : config_keys())
+    if (auto text = key.text(config); !text.empty())
+      values.push_back({key.section, key.name, std::move(text)});
+  return values;
+}
+
+std::string to_toml(const Config& config) {
+  std::string out, last;
+  for (const auto& [section, name, text] : config_values(config)) {
+    if (section != last) out += concat(last.empty() ? "" : "\n", "[", section, "]\n");
+    out += concat(name, " = ", text, '\n');
+    last = section;
+  }
+  return out;
+}
+
+std::vector<KeyHelp> config_help() {
+  const auto standard = parse_config("", "the default config");
+  std::vector<KeyHelp> keys;
+  for (const auto& key : config_keys())
+    keys.push_back({key.section, key.name, key.type, key.text(standard), key.help, key.words});
+  return keys;
 }
 
 }  // namespace porter

@@ -4,6 +4,7 @@
 #include "config/config_keys.hpp"
 #include "config/toml_section.hpp"
 #include "core/text.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -116,6 +117,14 @@ void resolve_paths(toml::table& root, const std::filesystem::path& folder) {
       if (auto* text = value.as_string())
         *text = resolved_value(concat(section.str(), '.', key.str()), text->get(), folder);
   }
+}
+
+toml::table load_toml(const std::filesystem::path& path,
+                      const std::vector<std::string>& overrides) {
+  auto root = parse_toml(read_file(path, 1U << 20), path.string());
+  for (const auto& override : overrides) apply_override(root, override);
+  resolve_paths(root, std::filesystem::absolute(path).parent_path());
+  return root;
 }
 
 }  // namespace porter

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/difference.hpp"
 
-#include <algorithm>
-#include <cctype>
 #include <set>
-#include <sstream>
 
 #include "config/config_keys.hpp"
+#include "config/config_table.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 
@@ -22,35 +20,15 @@ bool is_irrelevant(const std::string& key, const std::string& a, const std::stri
          b != kNetworked;
 }
 
-// A key as TOML writes it, bare or in quotes.
-bool is_key(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"'))
-    return text.back() == text.front();
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-  });
+// "section.key" -> value
+std::map<std::string, std::string> values_of(const std::string& toml, const std::string& source) {
+  std::map<std::string, std::string> values;
+  flatten(parse_toml(toml, source),
+          [&](const std::string& key, const toml::node& node) { values[key] = value_text(node); });
+  return values;
 }
 
 }  // namespace
-
-std::map<std::string, std::string> toml_keys(const std::string& toml) {
-  std::map<std::string, std::string> keys;
-  std::istringstream lines(toml);
-  std::string line, section, key;
-  while (std::getline(lines, line)) {
-    line.erase(0, line.find_first_not_of(' '));
-    const auto equals = line.find(" = ");
-    if (line.starts_with('[') && line.ends_with(']')) {
-      section = line.substr(1, line.size() - 2);
-    } else if (equals != line.npos && is_key(std::string_view(line).substr(0, equals))) {
-      key = (section.empty() ? "" : section + '.') + line.substr(0, equals);
-      keys[key] = line.substr(equals + 3);
-    } else if (!line.empty() && !key.empty()) {
-      keys[key] += line;  // a list over several lines
-    }
-  }
-  return keys;
-}
 
 std::string differing_keys(const std::map<std::string, std::string>& a, const std::string& name_a,
                            const std::map<std::string, std::string>& b, const std::string& name_b) {
@@ -72,7 +50,8 @@ std::string differing_keys(const std::map<std::string, std::string>& a, const st
 }
 
 std::string config_difference(const std::string& old_config, const std::string& new_config) {
-  auto before = toml_keys(old_config), now = toml_keys(new_config);
+  auto before = values_of(old_config, "the folder's config");
+  auto now = values_of(new_config, "this config");
   std::erase_if(before, [&](const auto& entry) {
     const auto found = now.find(entry.first);
     const bool irrelevant =

@@ -88,10 +88,7 @@ void TomlSection::read(std::string_view key, double& value) {
 }
 
 void TomlSection::read(std::string_view key, std::optional<double>& value) {
-  if (double number = 0; find(key) != nullptr) {
-    read(key, number);
-    value = number;
-  }
+  if (find(key) != nullptr) read(key, value.emplace());
 }
 
 void TomlSection::read(std::string_view key, std::vector<std::size_t>& value) {

@@ -20,6 +20,9 @@ toml::table parse_toml(std::string_view text, const std::string& source);
 void apply_override(toml::table& root, const std::string& override,
                     const std::string& option = "--set");
 
+/// Both for a file, whose folder the files that it names are relative to.
+toml::table load_toml(const std::filesystem::path& path, const std::vector<std::string>& overrides);
+
 /// Relative files, also those of file:NAME, become absolute.
 void resolve_paths(toml::table& root, const std::filesystem::path& folder);
 /// The same for one value of the key "section.key", which stays as it is where it names no file.

@@ -9,9 +9,6 @@
 
 namespace porter {
 
-/// The keys "section.key" of a config as to_toml writes it, with their values as they stand there.
-std::map<std::string, std::string> toml_keys(const std::string& toml);
-
 /// Every key whose values differ, with both of them; empty if there is none.
 std::string differing_keys(const std::map<std::string, std::string>& a, const std::string& name_a,
                            const std::map<std::string, std::string>& b, const std::string& name_b);

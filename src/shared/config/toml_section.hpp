@@ -46,6 +46,14 @@ class TomlSection {
     if (const auto* node = find(key))
       value = static_cast<Integer>(integer(key, *node, least, most));
   }
+  /// A text that `parse` understands; its errors get the place of the key.
+  template <class Value, class Parse>
+  void read_parsed(std::string_view key, Value& value, const Parse& parse) {
+    if (find(key) == nullptr) return;
+    std::string text;
+    read(key, text);
+    value = located(key, [&] { return parse(text); });
+  }
   /// The raw node, for keys of several types.
   const toml::node* find(std::string_view key);
   std::int64_t integer(std::string_view key, const toml::node& node, std::int64_t least,
