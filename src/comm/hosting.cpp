@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/comm/transport.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "porter/core/error.hpp"
@@ -11,10 +13,6 @@ namespace {
 void sort_unique(std::vector<std::uint32_t>& list) {
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
-bool contains(const std::vector<std::uint32_t>& list, std::uint32_t value) {
-  return std::binary_search(list.begin(), list.end(), value);
 }
 
 }  // namespace
@@ -48,8 +46,8 @@ Hosting::Hosting(std::vector<std::uint32_t> process_of,
   }
   for (std::uint32_t p = 0; p < processes; ++p)
     for (const auto q : neighbours(p))
-      require(contains(neighbours(q), p), ErrorKind::usage, "hosting: process ", p,
-              " hears process ", q, ", which does not hear it");
+      require(std::ranges::binary_search(neighbours(q), p), ErrorKind::usage, "hosting: process ",
+              p, " hears process ", q, ", which does not hear it");
 }
 
 std::vector<std::uint32_t> Hosting::neighbours(std::size_t process) const {
@@ -61,10 +59,8 @@ std::vector<std::uint32_t> Hosting::neighbours(std::size_t process) const {
 
 std::string Hosting::describe(std::size_t process) const {
   const auto& agents = hosted_[process];
-  std::string text = concat("process ", process, agents.size() == 1 ? " (agent " : " (agents ");
-  for (std::size_t i = 0; i < agents.size(); ++i)
-    text += (i > 0 ? ", " : "") + std::to_string(agents[i]);
-  return text + ")";
+  return fmt::format("process {} (agent{} {})", process, agents.size() == 1 ? "" : "s",
+                     fmt::join(agents, ", "));
 }
 
 Hosting host_in_blocks(std::vector<std::vector<std::uint32_t>> listeners, std::size_t processes) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
 
 #include "keys_openssl.hpp"
 #include "porter/core/error.hpp"
@@ -58,12 +59,6 @@ void make_room(const fs::path& folder, const std::string& name, bool force, cons
   }
 }
 
-KeyPtr new_key() {
-  KeyPtr key(EVP_EC_gen("P-256"));
-  require_openssl(key != nullptr, "cannot make a P-256 key");
-  return key;
-}
-
 // A positive number of 126 random bits: no two certificates of an authority share one.
 void set_serial(X509& certificate) {
   std::array<unsigned char, 16> bytes;
@@ -101,16 +96,25 @@ CertificatePtr new_certificate(const std::string& name, EVP_PKEY& key, int days)
   return certificate;
 }
 
-void sign(X509& certificate, X509& issuer, EVP_PKEY& issuer_key) {
-  require_openssl(X509_set_issuer_name(&certificate, X509_get_subject_name(&issuer)) == 1 &&
-                      X509_sign(&certificate, &issuer_key, EVP_sha256()) > 0,
-                  "cannot sign a certificate");
-}
+struct Issuer {
+  X509& certificate;
+  EVP_PKEY& key;
+};
 
-void save(const fs::path& folder, const std::string& name, const EVP_PKEY& key,
-          const X509& certificate) {
-  write_secret_file(key_file(folder, name), to_pem(key));
-  write_secret_file(certificate_file(folder, name), to_pem(certificate));
+// Makes NAME.key and NAME.crt. Without an issuer the certificate is signed by its own key.
+void make_files(const fs::path& folder, const std::string& name, const std::string& subject,
+                int days, std::optional<Issuer> issuer,
+                std::initializer_list<std::pair<int, std::string>> extensions) {
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  require_openssl(key != nullptr, "cannot make a P-256 key");
+  const auto certificate = new_certificate(subject, *key, days);
+  const auto [signer, signing_key] = issuer.value_or(Issuer{*certificate, *key});
+  for (const auto& [id, value] : extensions) add_extension(*certificate, signer, id, value);
+  require_openssl(X509_set_issuer_name(certificate.get(), X509_get_subject_name(&signer)) == 1 &&
+                      X509_sign(certificate.get(), &signing_key, EVP_sha256()) > 0,
+                  "cannot sign a certificate");
+  write_secret_file(key_file(folder, name), to_pem(*key));
+  write_secret_file(certificate_file(folder, name), to_pem(*certificate));
 }
 
 }  // namespace
@@ -122,13 +126,10 @@ void init_authority(const fs::path& folder, const std::string& name, const KeyOp
   prepare_folder(folder);
   make_room(folder, kAuthority, options.force,
             "every certificate that it signed becomes worthless");
-  const auto key = new_key();
-  const auto certificate = new_certificate(name, *key, options.days);
-  add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
-  add_extension(*certificate, *certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
-  add_extension(*certificate, *certificate, NID_subject_key_identifier, "hash");
-  sign(*certificate, *certificate, *key);
-  save(folder, kAuthority, *key, *certificate);
+  make_files(folder, kAuthority, name, options.days, std::nullopt,
+             {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+              {NID_key_usage, "critical,keyCertSign,cRLSign"},
+              {NID_subject_key_identifier, "hash"}});
 }
 
 void issue_certificate(const fs::path& folder, const std::string& agent,
@@ -148,17 +149,13 @@ void issue_certificate(const fs::path& folder, const std::string& agent,
           " days would outlive its authority, which has ", left,
           " days left; choose fewer days, or make a new authority");
   make_room(folder, agent, options.force, "the agent must get the new files");
-
-  const auto key = new_key();
-  const auto certificate = new_certificate(agent, *key, options.days);
-  add_extension(*certificate, *ca, NID_basic_constraints, "critical,CA:FALSE");
-  add_extension(*certificate, *ca, NID_key_usage, "critical,digitalSignature");
-  add_extension(*certificate, *ca, NID_ext_key_usage, "serverAuth,clientAuth");
-  add_extension(*certificate, *ca, NID_subject_alt_name, "DNS:" + agent);
-  add_extension(*certificate, *ca, NID_subject_key_identifier, "hash");
-  add_extension(*certificate, *ca, NID_authority_key_identifier, "keyid");
-  sign(*certificate, *ca, *ca_key);
-  save(folder, agent, *key, *certificate);
+  make_files(folder, agent, agent, options.days, Issuer{*ca, *ca_key},
+             {{NID_basic_constraints, "critical,CA:FALSE"},
+              {NID_key_usage, "critical,digitalSignature"},
+              {NID_ext_key_usage, "serverAuth,clientAuth"},
+              {NID_subject_alt_name, "DNS:" + agent},
+              {NID_subject_key_identifier, "hash"},
+              {NID_authority_key_identifier, "keyid"}});
 }
 
 }  // namespace porter

@@ -13,24 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string to_text(const ASN1_STRING* text) {
-  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-          static_cast<std::size_t>(ASN1_STRING_length(text))};
-}
-
-// The DNS subjectAltNames.
-std::vector<std::string> agent_names(const X509& certificate) {
-  std::vector<std::string> names;
-  auto* list = static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(list); ++i) {
-    const auto* name = sk_GENERAL_NAME_value(list, i);
-    if (name->type == GEN_DNS) names.push_back(to_text(name->d.dNSName));
-  }
-  GENERAL_NAMES_free(list);
-  return names;
-}
-
 std::string common_name(const X509& certificate) {
   auto* subject = X509_get_subject_name(&certificate);
   const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);

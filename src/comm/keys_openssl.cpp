@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keys_openssl.hpp"
 
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 
-#include "porter/core/error.hpp"
+#include "io/append_file.hpp"
+#include "io/file.hpp"
 
 namespace porter {
 namespace {
@@ -41,33 +36,10 @@ void require_openssl(bool condition, const std::string& doing) {
 }
 
 void write_secret_file(const fs::path& file, const std::string& content) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  require(fd >= 0, ErrorKind::io, "cannot create ", file.string(), ": ", std::strerror(errno));
-  std::size_t written = 0;
-  while (written < content.size()) {
-    const auto count = ::write(fd, content.data() + written, content.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    written += static_cast<std::size_t>(count);
-  }
-  const bool synced = written == content.size() && ::fsync(fd) == 0;
-  const int error = errno;
-  if (::close(fd) == 0 && synced) return;
-  ::unlink(file.c_str());
-  fail(ErrorKind::io, "cannot write ", file.string(), ": ", std::strerror(error));
+  AppendFile::create(file, content, {});
 }
 
-std::string read_pem_file(const fs::path& file) {
-  constexpr std::streamsize kMost = 1 << 20;
-  std::ifstream in(file, std::ios::binary);
-  require(in.is_open() && !fs::is_directory(file), ErrorKind::io, "cannot read ", file.string(),
-          ": ", fs::is_directory(file) ? "it is a folder" : std::strerror(errno));
-  std::string content(kMost, '\0');
-  in.read(content.data(), kMost);
-  require(in.gcount() < kMost, ErrorKind::io, file.string(), " is too long for a PEM file");
-  content.resize(static_cast<std::size_t>(in.gcount()));
-  return content;
-}
+std::string read_pem_file(const fs::path& file) { return read_file(file, 1U << 20); }
 
 std::string to_pem(const EVP_PKEY& key) {
   const BioPtr bio(BIO_new(BIO_s_secmem()));  // cleansed when freed
@@ -96,6 +68,23 @@ CertificatePtr parse_certificate(const std::string& pem, const fs::path& file) {
   CertificatePtr certificate(PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr));
   require_openssl(certificate != nullptr, file.string() + " holds no certificate");
   return certificate;
+}
+
+std::string to_text(const ASN1_STRING* text) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+          static_cast<std::size_t>(ASN1_STRING_length(text))};
+}
+
+std::vector<std::string> agent_names(const X509& certificate) {
+  const std::unique_ptr<GENERAL_NAMES, OpensslFree<GENERAL_NAMES_free>> list(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr)));
+  std::vector<std::string> names;
+  for (int i = 0; i < sk_GENERAL_NAME_num(list.get()); ++i) {
+    const auto* name = sk_GENERAL_NAME_value(list.get(), i);
+    if (name->type == GEN_DNS) names.push_back(to_text(name->d.dNSName));
+  }
+  return names;
 }
 
 std::int64_t to_seconds(const ASN1_TIME* time) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace porter {
 
@@ -37,6 +38,9 @@ std::string to_pem(const X509& certificate);
 KeyPtr parse_key(const std::string& pem, const std::filesystem::path& file);
 CertificatePtr parse_certificate(const std::string& pem, const std::filesystem::path& file);
 
+std::string to_text(const ASN1_STRING* text);
+/// The DNS subjectAltNames.
+std::vector<std::string> agent_names(const X509& certificate);
 /// Seconds since 1970.
 std::int64_t to_seconds(const ASN1_TIME* time);
 

@@ -28,24 +28,21 @@ template <class Real>
   return sum;
 }
 
-std::uint64_t sum(std::uint64_t key, const double* q, std::size_t size) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE { return sum_of_entries(key, q, size); });
+template <class Real>
+std::uint64_t digest(std::span<const Real> q, std::uint32_t channel) {
+  const auto key = mix(channel + kGolden);
+  return with_vectors([=]<std::size_t>()
+                          PORTER_INLINE { return sum_of_entries(key, q.data(), q.size()); });
 }
-
-std::uint64_t sum(std::uint64_t key, const float* q, std::size_t size) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE { return sum_of_entries(key, q, size); });
-}
-
-std::uint64_t channel_key(std::uint32_t channel) { return mix(channel + kGolden); }
 
 }  // namespace
 
 std::uint64_t replica_digest(std::span<const double> q, std::uint32_t channel) {
-  return sum(channel_key(channel), q.data(), q.size());
+  return digest(q, channel);
 }
 
 std::uint64_t replica_digest(std::span<const float> q, std::uint32_t channel) {
-  return sum(channel_key(channel), q.data(), q.size());
+  return digest(q, channel);
 }
 
 }  // namespace porter

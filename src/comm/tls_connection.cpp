@@ -8,7 +8,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -73,16 +72,12 @@ std::string reason_of(const SSL* tls) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Descriptor listen_on(const std::string& text) {
+FileDescriptor listen_on(const std::string& text) {
   int code = 0;
   const auto found = found_by(parse_address(text), AI_PASSIVE, code);
   require(found != nullptr, ErrorKind::network, "cannot listen on ", text, ": ",
           ::gai_strerror(code));
-  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (found->ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   require(::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
@@ -98,8 +93,8 @@ AddressList look_up(const Address& address, bool numbers_only) {
   return found;
 }
 
-Descriptor connect_to(const addrinfo& address) {
-  Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+FileDescriptor connect_to(const addrinfo& address) {
+  FileDescriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   require(socket.get() >= 0, ErrorKind::network, text_of(errno));
   set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   require(::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0 || errno == EINPROGRESS,
@@ -109,11 +104,11 @@ Descriptor connect_to(const addrinfo& address) {
 
 std::string host_of(const addrinfo& address) { return read_address(*address.ai_addr).first; }
 
-std::optional<Accepted> accept_from(const Descriptor& listener) {
+std::optional<Accepted> accept_from(const FileDescriptor& listener) {
   sockaddr_storage at{};
   socklen_t size = sizeof at;
-  Descriptor socket(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&at), &size,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+  FileDescriptor socket(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&at), &size,
+                                  SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.get() < 0) {
     const bool none_left =
         errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
@@ -148,13 +143,14 @@ TlsContext::TlsContext(const Identity& identity) : context_(SSL_CTX_new(TLS_meth
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
-std::unique_ptr<Connection> TlsContext::accept(Descriptor socket) const {
+std::unique_ptr<Connection> TlsContext::accept(FileDescriptor socket) const {
   auto connection = std::make_unique<Connection>(std::move(socket), SSL_new(context_));
   SSL_set_accept_state(connection->tls());
   return connection;
 }
 
-std::unique_ptr<Connection> TlsContext::connect(Descriptor socket, const std::string& name) const {
+std::unique_ptr<Connection> TlsContext::connect(FileDescriptor socket,
+                                                const std::string& name) const {
   auto connection = std::make_unique<Connection>(std::move(socket), SSL_new(context_));
   SSL_set_connect_state(connection->tls());
   SSL_set_hostflags(connection->tls(),
@@ -163,7 +159,7 @@ std::unique_ptr<Connection> TlsContext::connect(Descriptor socket, const std::st
   return connection;
 }
 
-Connection::Connection(Descriptor socket, ssl_st* tls) : socket_(std::move(socket)), tls_(tls) {
+Connection::Connection(FileDescriptor socket, ssl_st* tls) : socket_(std::move(socket)), tls_(tls) {
   const bool usable = tls_ && SSL_set_fd(tls_, socket_.get()) == 1;
   if (!usable) SSL_free(tls_);
   require_openssl(usable, "cannot prepare TLS");
@@ -205,22 +201,8 @@ bool Connection::shake_hands() {
 }
 
 std::vector<std::string> Connection::names() const {
-  std::vector<std::string> names;
   const CertificatePtr certificate(SSL_get1_peer_certificate(tls_));
-  if (!certificate) return names;
-  const auto free_names = [](GENERAL_NAMES* list) { GENERAL_NAMES_free(list); };
-  const std::unique_ptr<GENERAL_NAMES, decltype(free_names)> list(
-      static_cast<GENERAL_NAMES*>(
-          X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)),
-      free_names);
-  for (int i = 0; i < sk_GENERAL_NAME_num(list.get()); ++i) {
-    const auto* name = sk_GENERAL_NAME_value(list.get(), i);
-    if (name->type != GEN_DNS) continue;
-    const auto* text = name->d.dNSName;
-    names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-                       static_cast<std::size_t>(ASN1_STRING_length(text)));
-  }
-  return names;
+  return certificate ? agent_names(*certificate) : std::vector<std::string>();
 }
 
 void Connection::send(LinkKind kind, std::span<const std::byte> body,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/address.hpp"
+#include "io/descriptor.hpp"
 #include "porter/comm/keys.hpp"
 #include "tls_wire.hpp"
 
@@ -21,41 +22,25 @@ struct ssl_st;
 
 namespace porter {
 
-/// A file descriptor that is closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 /// Error{network} if it cannot.
-Descriptor listen_on(const std::string& address);
+FileDescriptor listen_on(const std::string& address);
 
 using AddressList = std::shared_ptr<const addrinfo>;
 /// Where a peer may be found. Error{network} if nobody knows; may take long unless `numbers_only`,
 /// which gives nothing for a name.
 AddressList look_up(const Address& address, bool numbers_only);
 /// Begins to connect. Error{network} if it fails at once.
-Descriptor connect_to(const addrinfo& address);
+FileDescriptor connect_to(const addrinfo& address);
 /// "10.0.0.7", without the port.
 std::string host_of(const addrinfo& address);
 
 /// A connection that somebody else opened.
 struct Accepted {
-  Descriptor socket;
+  FileDescriptor socket;
   std::string host, address;  ///< "10.0.0.7", "10.0.0.7:51034"
 };
 /// Nothing if nobody is there, Error{io} when descriptors run out.
-std::optional<Accepted> accept_from(const Descriptor& listener);
+std::optional<Accepted> accept_from(const FileDescriptor& listener);
 
 /// A frame of a link.
 struct LinkFrame {
@@ -71,9 +56,9 @@ class TlsContext {
   explicit TlsContext(const Identity& identity);
   ~TlsContext();
 
-  std::unique_ptr<Connection> accept(Descriptor socket) const;
+  std::unique_ptr<Connection> accept(FileDescriptor socket) const;
   /// The other end must have this name.
-  std::unique_ptr<Connection> connect(Descriptor socket, const std::string& name) const;
+  std::unique_ptr<Connection> connect(FileDescriptor socket, const std::string& name) const;
 
  private:
   ssl_ctx_st* context_;
@@ -84,7 +69,7 @@ class TlsContext {
 class Connection {
  public:
   using Clock = std::chrono::steady_clock;
-  Connection(Descriptor socket, ssl_st* tls);
+  Connection(FileDescriptor socket, ssl_st* tls);
   ~Connection();
   Connection(const Connection&) = delete;
 
@@ -123,7 +108,7 @@ class Connection {
   bool must_wait(int code);
   bool read_into(std::size_t wanted);
 
-  Descriptor socket_;
+  FileDescriptor socket_;
   ssl_st* tls_;
   Wait shaking_ = Wait::read;
   Payload out_;

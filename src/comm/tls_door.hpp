@@ -72,7 +72,7 @@ class Door {
 
   const TlsContext& tls_;
   const Options options_;
-  const Descriptor listener_;
+  const FileDescriptor listener_;
   bool knocked_ = false;
   Clock::time_point closed_until_{};  // when descriptors ran out
   std::set<std::string> peer_hosts_;

@@ -64,7 +64,7 @@ class Bell {
   }
 
  private:
-  const Descriptor event_;
+  const FileDescriptor event_;
   std::atomic<bool> rung_{false};
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls_wire.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "comm/frame.hpp"
 #include "core/text.hpp"
-#include "fact_differences.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -38,37 +40,44 @@ auto decode(std::span<const std::byte> body, const char* what, const std::string
   }
 }
 
-// The longest body that a side may send; nothing: it must not say this at all.
-std::optional<std::size_t> longest(LinkKind kind, LinkSide from, bool greeted,
-                                   std::size_t max_message) {
-  const bool opener = from == LinkSide::opener;
-  const auto only = [](bool may, std::size_t length) {
-    return may ? std::optional(length) : std::nullopt;
-  };
-  switch (kind) {
-    case LinkKind::hello:
-      return only(opener && !greeted, kLongestHello);
-    case LinkKind::welcome:
-      return only(!opener && !greeted, 12);
-    case LinkKind::refusal:
-      return only(!opener && !greeted, kMostSaid);
-    case LinkKind::message:
-      return only(opener && greeted, kMessageHead + max_message);
-    case LinkKind::settled:
-      return only(!opener && greeted, 4);
-    case LinkKind::gave_up:
-      return only(greeted, 4 + kMostSaid);
-    case LinkKind::heard_over:
-      return only(greeted, 0);
-    case LinkKind::finished:
-      return only(opener && greeted, 0);
-    case LinkKind::heard_finish:
-      return only(!opener && greeted, 0);
-    case LinkKind::ping:
-      return only(greeted, 1);
-  }
-  return std::nullopt;
+constexpr std::string_view kShown[] = {"data.classes", "data.features", "dim"};
+
+using Facts = std::map<std::string, std::string>;
+
+std::string value_of(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  return found == facts.end() ? "nothing" : found->second;
 }
+
+// A long text is cut to where it begins to differ from the other.
+std::string excerpt(const std::string& text, const std::string& other) {
+  constexpr std::size_t kMost = 60, kBefore = 12;
+  if (text.size() <= kMost) return text;
+  const auto differs =
+      static_cast<std::size_t>(std::ranges::mismatch(text, other).in1 - text.begin());
+  const auto begin = differs <= kMost - kBefore ? 0 : differs - kBefore;
+  return concat(begin > 0 ? "..." : "", text.substr(begin, kMost),
+                begin + kMost < text.size() ? "..." : "");
+}
+
+// Who says what, when, and how long it may be.
+struct Rule {
+  enum { opener = 1, taker = 2, both = 3 } from = both;
+  bool after_greeting = true;
+  std::size_t longest = 0;
+};
+const std::map<LinkKind, Rule> kRules = {
+    {LinkKind::hello, {Rule::opener, false, kLongestHello}},
+    {LinkKind::welcome, {Rule::taker, false, 12}},
+    {LinkKind::refusal, {Rule::taker, false, kMostSaid}},
+    {LinkKind::message, {Rule::opener, true, kMessageHead}},  // and what it may carry
+    {LinkKind::settled, {Rule::taker, true, 4}},
+    {LinkKind::gave_up, {Rule::both, true, 4 + kMostSaid}},
+    {LinkKind::heard_over, {Rule::both, true, 0}},
+    {LinkKind::finished, {Rule::opener, true, 0}},
+    {LinkKind::heard_finish, {Rule::taker, true, 0}},
+    {LinkKind::ping, {Rule::both, true, 1}},
+};
 
 }  // namespace
 
@@ -76,11 +85,15 @@ LinkHeader decode_link_header(std::span<const std::byte> bytes, LinkSide from, b
                               std::size_t max_message, const std::string& peer) {
   ByteReader in(bytes.first(kLinkHeader));
   const LinkHeader header{LinkKind{in.get<std::uint8_t>()}, in.get<std::uint32_t>()};
-  const auto most = longest(header.kind, from, greeted, max_message);
-  require(most.has_value(), ErrorKind::protocol, peer, " sent something of kind ", int(header.kind),
+  const auto rule = kRules.find(header.kind);
+  const auto side = from == LinkSide::opener ? Rule::opener : Rule::taker;
+  require(rule != kRules.end() && (rule->second.from & side) != 0 &&
+              rule->second.after_greeting == greeted,
+          ErrorKind::protocol, peer, " sent something of kind ", int(header.kind),
           greeted ? ", which is not expected" : " in place of its greeting");
-  require(header.length <= *most, ErrorKind::protocol, peer, " announces ", header.length,
-          " bytes; the limit is ", *most);
+  const auto most = rule->second.longest + (header.kind == LinkKind::message ? max_message : 0);
+  require(header.length <= most, ErrorKind::protocol, peer, " announces ", header.length,
+          " bytes; the limit is ", most);
   return header;
 }
 
@@ -163,6 +176,24 @@ bool decode_ping(std::span<const std::byte> body, const std::string& peer) {
 
 Hello hello_of(const NetworkOptions& options) {
   return {kProtocolVersion, options.process, options.facts};
+}
+
+std::string fact_differences(const Facts& ours, const Facts& theirs) {
+  std::set<std::string> keys;
+  for (const auto* facts : {&ours, &theirs})
+    for (const auto& [key, value] : *facts) {
+      const auto mine = ours.find(key), other = theirs.find(key);
+      if (mine == ours.end() || other == theirs.end() || mine->second != other->second)
+        keys.insert(key);
+    }
+  std::string text;
+  for (const auto& key : keys) {
+    text += (text.empty() ? "" : ", ") + (key.empty() ? "a key without a name" : key);
+    if (std::ranges::find(kShown, key) == std::end(kShown)) continue;
+    const auto here = value_of(ours, key), there = value_of(theirs, key);
+    text += concat(" (", excerpt(here, there), " here, ", excerpt(there, here), " there)");
+  }
+  return text;
 }
 
 std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbour,

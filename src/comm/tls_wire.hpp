@@ -76,6 +76,12 @@ bool decode_ping(std::span<const std::byte> body, const std::string& peer);
 
 /// The hello of this process.
 Hello hello_of(const NetworkOptions& options);
+/// The keys whose values differ or that only one side has, for a refusal: "algorithm.step,
+/// data.classes ([0, 1] here, "0..3" there)"; empty where there are none. Values are shown where
+/// they are few and public and say what to mend: classes, features and the model's size.
+std::string fact_differences(const std::map<std::string, std::string>& ours,
+                             const std::map<std::string, std::string>& theirs);
+
 /// Why a hello is refused that came with the certificate of `neighbour`, in words that it may be
 /// told; nothing if it takes part in the same run.
 std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbour,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/fact_differences.hpp"
-
 #include <gtest/gtest.h>
+
+#include "comm/tls_wire.hpp"
 
 namespace porter {
 namespace {

@@ -208,7 +208,7 @@ TEST_F(Keys, NameTheFileThatCannotBeRead) {
   std::ofstream(folder_ / "junk.key") << "no key";
   expect_refused("junk", "agent-0", "junk.crt holds no certificate");
   expect_refused("agent-0", "junk", "junk.key");
-  expect_refused("missing", "agent-0", "cannot read");
+  expect_refused("missing", "agent-0", "missing.crt");
 }
 
 TEST_F(Keys, NeedNotLieBesideTheCertificates) {

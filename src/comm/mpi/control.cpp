@@ -15,12 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTick{20};  // how soon news is seen
 
-bool is_complete(MPI_Request& request) {
-  int done = 1;
-  if (request != MPI_REQUEST_NULL) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  return done != 0;
-}
-
 }  // namespace
 
 void require_mpi(int code, const char* call) {
@@ -29,6 +23,12 @@ void require_mpi(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   fail(ErrorKind::network, call, " failed: ", std::string(text, static_cast<std::size_t>(length)));
+}
+
+bool is_complete(MPI_Request& request) {
+  int done = 1;
+  if (request != MPI_REQUEST_NULL) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  return done != 0;
 }
 
 ControlChannel::ControlChannel(MpiOptions options) : options_(std::move(options)) {
@@ -74,6 +74,12 @@ void ControlChannel::check() {
   const std::lock_guard lock(mutex_);
   require(news_.generation < std::max<std::uint64_t>(generation_, 1), ErrorKind::network,
           static_cast<const char*>(news_.text));
+}
+
+void ControlChannel::meet(MPI_Comm comm) {
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  require_mpi(MPI_Ibarrier(comm, &barrier), "MPI_Ibarrier");
+  wait_until([&] { return is_complete(barrier); });
 }
 
 void ControlChannel::learn_hosts() {

@@ -18,6 +18,8 @@ namespace porter {
 
 /// Error{network} with MPI's text unless the call succeeded.
 void require_mpi(int code, const char* call);
+/// Whether a request, if there is one, is done.
+bool is_complete(MPI_Request& request);
 
 // Waiting for MPI: first polite spinning, for messages that are nearly here, then short naps, so
 // that ranks which share a core let each other work.
@@ -60,6 +62,8 @@ class ControlChannel {
   void wait_until(const Ready& ready) {
     for (Pause pause; !ready(); pause()) check();
   }
+  /// Waits for all ranks of the communicator.
+  void meet(MPI_Comm comm);
   /// Ends the thread: from here on nobody misses this rank's signs.
   void stop_listening();
 

@@ -75,13 +75,7 @@ class MpiTransport final : public Transport {
   void finish() override {
     for (auto& sends : sends_)
       for (auto& send : sends) send->wait(control_);
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    require_mpi(MPI_Ibarrier(comm_, &barrier), "MPI_Ibarrier");
-    control_.wait_until([&] {
-      int done = 0;
-      MPI_Test(&barrier, &done, MPI_STATUS_IGNORE);
-      return done != 0;
-    });
+    control_.meet(comm_);
     finished_ = true;
   }
 

@@ -37,9 +37,7 @@ class Session final : public MpiSession {
                                             std::size_t max_message) override {
     const auto generation = control_->next_generation();
     // Making a communicator blocks, and would for ever if a rank failed before; so meet first.
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    require_mpi(MPI_Ibarrier(comm_, &barrier), "MPI_Ibarrier");
-    control_->wait_until([&] { return is_done(barrier); });
+    control_->meet(comm_);
     return make_mpi_transport(*control_, graveyard_, generation, hosting, max_message);
   }
 
@@ -109,12 +107,6 @@ class Session final : public MpiSession {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   }
 
-  static bool is_done(MPI_Request& request) {
-    int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    return done != 0;
-  }
-
   static void check_all(const std::vector<MPI_Status>& statuses) {
     for (const auto& status : statuses) require_mpi(status.MPI_ERROR, "MPI");
   }
@@ -138,7 +130,7 @@ class Session final : public MpiSession {
     MPI_Request barrier = MPI_REQUEST_NULL;
     if (MPI_Ibarrier(MPI_COMM_WORLD, &barrier) != MPI_SUCCESS) return false;
     const auto start = std::chrono::steady_clock::now();
-    for (Pause pause; !is_done(barrier); pause())
+    for (Pause pause; !is_complete(barrier); pause())
       if (failing && std::chrono::steady_clock::now() - start > kGrace) return false;
     return true;
   }
