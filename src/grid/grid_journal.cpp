@@ -74,37 +74,23 @@ Json facts_json(const GridFacts& facts) {
           {"privacy", facts.privacy}};
 }
 
-// The parts of a JSON object by type, with nothing or a default where they are not there.
-std::string text_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-std::optional<double> number_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() ? parse_number_json(*found) : std::nullopt;
-}
-std::size_t count_of(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number_unsigned() ? found->get<std::size_t>() : 0;
-}
-
 GridFacts parse_facts(const Json& json) {
-  return {.data = text_of(json, "data"),
-          .agents = count_of(json, "agents"),
-          .samples = count_of(json, "samples"),
-          .dim = count_of(json, "dim"),
-          .kept = number_of(json, "kept"),
-          .rho = number_of(json, "rho"),
-          .majority_rate = number_of(json, "majority_rate"),
-          .alpha = number_of(json, "alpha").value_or(0),
-          .sigma = number_of(json, "sigma").value_or(0),
-          .privacy = text_of(json, "privacy")};
+  return {.data = json.at("data"),
+          .agents = json.at("agents"),
+          .samples = json.at("samples"),
+          .dim = json.at("dim"),
+          .kept = parse_number_json(json.at("kept")),
+          .rho = parse_number_json(json.at("rho")),
+          .majority_rate = parse_number_json(json.at("majority_rate")),
+          .alpha = parse_number_json(json.at("alpha")).value_or(0),
+          .sigma = parse_number_json(json.at("sigma")).value_or(0),
+          .privacy = json.at("privacy")};
 }
 
 std::optional<RunEnd> parse_end(const std::string& text) {
-  for (const auto end : {RunEnd::paused, RunEnd::finished, RunEnd::diverged, RunEnd::failed})
-    if (text == to_string(end)) return end;
-  return std::nullopt;
+  const auto end = find_choice<RunEnd>(text);
+  const bool recorded = end != RunEnd::dropped && end != RunEnd::skipped;
+  return recorded ? end : std::nullopt;
 }
 
 fs::path journal_in(const fs::path& folder) {
@@ -115,6 +101,15 @@ fs::path journal_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+const std::vector<MetricsColumn>& repeatable_columns() {
+  static const auto columns = [] {
+    auto all = metrics_columns();
+    std::erase_if(all, [](const auto& one) { return std::string_view(one.name) == "seconds"; });
+    return all;
+  }();
+  return columns;
+}
 
 std::string run_key(Config config, std::uint64_t seed) {
   config.run.seed = seed;
@@ -135,22 +130,23 @@ std::string journal_line(const std::string& key, const GridRun& run) {
   return json_text(json) + '\n';
 }
 
-std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_view line) {
-  const auto json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const auto key = text_of(json, "key");
-  const auto end = parse_end(text_of(json, "status"));
-  const auto rows = json.find("rows"), facts = json.find("facts");
-  if (key.empty() || !end || rows == json.end() || !rows->is_array()) return std::nullopt;
-  GridRun run{.seed = count_of(json, "seed"), .status = *end, .reason = text_of(json, "reason")};
-  for (const auto& cells : *rows) {
+std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_view line) try {
+  const auto json = Json::parse(line);
+  const std::string key = json.at("key");
+  const auto end = parse_end(json.at("status"));
+  const auto& facts = json.at("facts");
+  if (key.empty() || !end) return std::nullopt;
+  GridRun run{.seed = json.at("seed"), .status = *end, .reason = json.at("reason")};
+  for (const auto& cells : json.at("rows").get_ref<const Json::array_t&>()) {
     const auto row = parse_row(cells);
     if (!row) return std::nullopt;
     run.rows.push_back(*row);
   }
-  if (facts != json.end() && facts->is_object()) run.facts = parse_facts(*facts);
+  if (!facts.is_null()) run.facts = parse_facts(facts);
   if ((run.finished() || run.status == RunEnd::paused) && run.rows.empty()) return std::nullopt;
   return std::pair(key, std::move(run));
+} catch (const Json::exception&) {
+  return std::nullopt;
 }
 
 GridJournal::GridJournal(const fs::path& folder, std::string_view who)

@@ -57,7 +57,7 @@ class GridRunner {
   std::filesystem::path checkpoint(std::size_t setting, std::uint64_t seed) const;
   void done(const GridRun& run);
   void record(const GridTask& task, const GridRun& run);
-  // In grid_train.cpp: nothing, or false, when a stop was requested.
+  // Nothing, or false, when a stop was requested.
   std::optional<GridRun> train_task(const GridTask& task, std::size_t threads);
   bool train_to(const GridTask& task, std::size_t threads, GridRun& run);
 

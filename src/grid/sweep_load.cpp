@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -7,7 +8,6 @@
 #include "config/config_table.hpp"
 #include "config/toml_section.hpp"
 #include "grid/sweep.hpp"
-#include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "sweep_values.hpp"
 
@@ -35,9 +35,7 @@ std::string values_text(const std::string& key, const toml::node& node) {
 template <class Number>
 void read_optional(TomlSection& section, const char* key, std::optional<Number>& value,
                    std::int64_t least, std::int64_t most) {
-  Number number{};
-  section.read_count(key, number, least, most);
-  if (section.has(key)) value = number;
+  if (section.find(key)) section.read_count(key, value.emplace(), least, most);
 }
 
 SweepOptions read_options(const toml::table& root, const std::string& source) {
@@ -67,11 +65,7 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
   read_optional(section, "seeds", options.seeds, 1, kMostSeeds);
   read_optional(section, "halving", options.halving, 0, kMostHalvings);
   section.read("hopeless", options.hopeless);
-  if (std::string metric; section.has("metric")) {
-    section.read("metric", metric);
-    options.metric = metric;
-  }
-  section.find("metric");
+  if (section.find("metric")) section.read("metric", options.metric.emplace());
   section.refuse_unknown_keys();
   return options;
 }
@@ -80,12 +74,9 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
 SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
   if (!wins.vary.empty()) file.settings.clear();
   for (const auto& [key, text] : wins.vary) {
-    auto found = file.vary.begin();
-    while (found != file.vary.end() && found->first != key) ++found;
-    if (found == file.vary.end())
-      file.vary.emplace_back(key, text);
-    else
-      found->second = text;
+    const auto found =
+        std::ranges::find(file.vary, key, [](const auto& pair) { return pair.first; });
+    (found == file.vary.end() ? file.vary.emplace_back(key, text) : *found).second = text;
   }
   if (wins.random) file.random = wins.random;
   if (wins.seeds) file.seeds = wins.seeds;
@@ -174,16 +165,19 @@ std::vector<Values> drawn(const std::vector<SweepValues>& axes, std::uint32_t co
   return settings;
 }
 
-// Names of files in a list become independent of the config's folder.
+// The name of a file becomes independent of the config's folder.
+std::string resolved(const std::string& key, const std::string& value, const fs::path& folder) {
+  const auto plain = plain_value(value), file = resolved_value(key, plain, folder);
+  return file == plain ? value : '"' + file + '"';
+}
+
+// The same for every value of a list.
 std::string resolved_text(const std::string& key, const SweepValues& values,
                           const std::string& text, const fs::path& folder) {
   if (values.is_range()) return text;
   std::string out;
-  for (const auto& value : values.all()) {
-    const auto plain = plain_value(value);
-    const auto resolved = resolved_value(key, plain, folder);
-    out += (out.empty() ? "" : ",") + (resolved == plain ? value : '"' + resolved + '"');
-  }
+  for (const auto& value : values.all())
+    (out += out.empty() ? "" : ",") += resolved(key, value, folder);
   return out;
 }
 
@@ -216,12 +210,7 @@ std::vector<Values> listed(SweepOptions& options, const fs::path& folder) {
   std::vector<Values> settings;
   for (auto& setting : options.settings) {
     auto& values = settings.emplace_back();
-    for (auto& [key, text] : setting) {
-      const auto plain = plain_value(text);
-      if (const auto resolved = resolved_value(key, plain, folder); resolved != plain)
-        text = '"' + resolved + '"';
-      values.push_back(text);
-    }
+    for (auto& [key, text] : setting) values.push_back(text = resolved(key, text, folder));
   }
   return settings;
 }
@@ -262,9 +251,7 @@ Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides
                  const SweepOptions& wins) {
   const auto source = path.string();
   const auto folder = fs::absolute(path).parent_path();
-  auto root = parse_toml(read_file(path, 1U << 20), source);
-  for (const auto& override : overrides) apply_override(root, override);
-  resolve_paths(root, folder);
+  auto root = load_toml(path, overrides);
   auto options = merged(read_options(root, source), wins);
   root.erase("sweep");
   check(options);
@@ -287,9 +274,9 @@ Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides
   for (auto& values :
        has_list ? listed(options, folder) : varied(options, sweep.design, base.run.seed, folder))
     sweep.settings.push_back(make_setting(root, source, folder, sweep.keys, std::move(values)));
-  bool any = false;
-  for (const auto& setting : sweep.settings) any = any || setting.config;
-  require(any, ErrorKind::usage, "no setting of the sweep is a valid config; the first says: ",
+  const auto is_valid = [](const GridSetting& setting) { return setting.config.has_value(); };
+  require(std::ranges::any_of(sweep.settings, is_valid), ErrorKind::usage,
+          "no setting of the sweep is a valid config; the first says: ",
           sweep.settings.front().refused);
 
   root.insert("sweep", section_of(options));

@@ -152,9 +152,8 @@ SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<GridRun>> 
 std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& result) {
   std::vector<std::string> notes;
   const std::string metric = sweep.metric.column.name;
-  bool any_private = false;
-  for (const auto& setting : sweep.settings)
-    any_private = any_private || (setting.config && setting.config->privacy);
+  const bool any_private = std::ranges::any_of(
+      sweep.settings, [](const auto& s) { return s.config && s.config->privacy; });
   notes.push_back(concat(
       "Tuning is not covered by any epsilon: ", sweep.settings.size(), " settings times ",
       sweep.seeds.size(), " seeds were trained on the same data and compared by raw figures. ",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "grid/grid.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -43,6 +44,11 @@ double rounded(double value, int digits) {
 std::string whole_text(double value) { return std::to_string(std::llround(value)); }
 
 }  // namespace
+
+std::string plain_value(const std::string& value) {
+  const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
+  return quoted ? value.substr(1, value.size() - 2) : value;
+}
 
 SweepValues::SweepValues(const std::string& key, std::string_view text) : key_(key), text_(text) {
   const auto spec = split_spec(text);

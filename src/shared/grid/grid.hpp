@@ -42,7 +42,13 @@ enum class RunEnd {
   failed,    ///< could not be run; the next call tries again
   skipped,   ///< another seed of the setting diverged or failed before
 };
-const char* to_string(RunEnd end);
+template <>
+struct Choices<RunEnd> {
+  static constexpr Choice<RunEnd> table[] = {
+      {"paused", RunEnd::paused},     {"finished", RunEnd::finished}, {"dropped", RunEnd::dropped},
+      {"diverged", RunEnd::diverged}, {"failed", RunEnd::failed},     {"skipped", RunEnd::skipped}};
+};
+inline std::string to_string(RunEnd end) { return std::string(choice_text(end)); }
 
 /// What a config turned out to be.
 struct GridFacts {
