@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "porter/train/assemble.hpp"
-#include "train/small_round.hpp"
+#include "train/run_size.hpp"
 
 namespace porter::bench {
 

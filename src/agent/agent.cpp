@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <numeric>
 
 #include "agent_folder.hpp"
 #include "comm/exchange.hpp"
@@ -18,36 +20,6 @@ namespace {
 
 constexpr std::uint32_t kCheckpointPeriod = 200;  // where the config names none
 
-// An agent has its own rows and nobody else's.
-RunData own_data(const AgentOptions& options) {
-  const auto& config = options.config;
-  if (options.train.empty()) {
-    const auto all = load_run_data(config);
-    const auto each = all.train->rows() / config.network.agents;
-    std::vector<std::uint32_t> rows(each);
-    for (std::size_t i = 0; i < each; ++i)
-      rows[i] = static_cast<std::uint32_t>(options.index * each + i);
-    return {std::make_shared<const Dataset>(select_rows(*all.train, rows)), nullptr, all.source,
-            all.warning, options.index};
-  }
-  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
-          choice_text(config.data.scale),
-          "\" is measured on the agent's data and would show through the model; use none or unit");
-  require(config.data.outliers == "none", ErrorKind::usage, "data.outliers = \"",
-          config.data.outliers,
-          "\" is for experiments; an agent trains on its own rows as they are");
-  auto pair = load_data({.train = options.train,
-                         .features = config.data.features,
-                         .classes = config.data.classes,
-                         .scale = config.data.scale,
-                         .bias = config.data.bias,
-                         .regression = config.data.regression,
-                         .guarantee = claims_guarantee(config),
-                         .cache = false});
-  return {std::make_shared<const Dataset>(std::move(pair.train)), nullptr, std::move(pair.source),
-          std::move(pair.warning), options.index};
-}
-
 // The config of the run with the agent's own data in it.
 Config recorded_config(const AgentOptions& options) {
   auto config = options.config;
@@ -60,26 +32,46 @@ Config recorded_config(const AgentOptions& options) {
   return config;
 }
 
+// An agent has its own rows and nobody else's.
+RunData own_data(const AgentOptions& options) {
+  const auto& config = options.config;
+  if (options.train.empty()) {
+    const auto all = load_run_data(config);
+    const auto each = all.train->rows() / config.network.agents;
+    std::vector<std::uint32_t> rows(each);
+    std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(options.index * each));
+    return {std::make_shared<const Dataset>(select_rows(*all.train, rows)), nullptr, all.source,
+            all.warning, options.index};
+  }
+  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
+          choice_text(config.data.scale),
+          "\" is measured on the agent's data and would show through the model; use none or unit");
+  require(config.data.outliers == "none", ErrorKind::usage, "data.outliers = \"",
+          config.data.outliers,
+          "\" is for experiments; an agent trains on its own rows as they are");
+  auto data = data_options(recorded_config(options));
+  data.cache = false;
+  auto pair = load_data(data);
+  return {std::make_shared<const Dataset>(std::move(pair.train)), nullptr, std::move(pair.source),
+          std::move(pair.warning), options.index};
+}
+
 FileOwner owner_of(const AgentOptions& options) { return {run_id(options.config), options.index}; }
 
 // What the others are told. Texts about files name local paths, which are nobody else's business.
 std::string public_reason(const std::exception& error) {
+  static const std::map<ErrorKind, std::string> kReasons = {
+      {ErrorKind::usage, "its config or its data do not fit"},
+      {ErrorKind::io, "it cannot read or write its files"},
+      {ErrorKind::privacy, "its privacy rules forbid it to go on"},
+      {ErrorKind::numeric, "its numbers left the finite ones"},
+  };
   const auto* known = dynamic_cast<const Error*>(&error);
   if (known == nullptr) return "it failed";
-  switch (known->kind()) {
-    case ErrorKind::network:
-    case ErrorKind::protocol:
-      return error.what();
-    case ErrorKind::usage:
-      return "its config or its data do not fit";
-    case ErrorKind::io:
-      return "it cannot read or write its files";
-    case ErrorKind::privacy:
-      return "its privacy rules forbid it to go on";
-    case ErrorKind::numeric:
-      return "its numbers left the finite ones";
-  }
-  return "it failed";
+  if (known->kind() == ErrorKind::network || known->kind() == ErrorKind::protocol)
+    return error.what();
+  const auto reason = kReasons.find(known->kind());
+  return reason == kReasons.end() ? "it failed" : reason->second;
 }
 
 class AgentRun {

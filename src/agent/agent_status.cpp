@@ -11,40 +11,14 @@ namespace {
 
 constexpr double kLongWait = 5;  // seconds
 
-// The text format of Prometheus, version 0.0.4: of each metric its help and type, then its samples.
-class PrometheusText {
- public:
-  explicit PrometheusText(const std::string& agent) : agent_("agent=\"" + escaped(agent) + '"') {}
-
-  void metric(const char* name, const char* type, const char* help) {
-    name_ = name;
-    text_ += concat("# HELP porter_", name, ' ', help, "\n# TYPE porter_", name, ' ', type, '\n');
+std::string escaped(const std::string& value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? "\\n" : std::string(1, c);
   }
-  void sample(const std::string& value) { line("", value); }
-  void sample(const char* label, const std::string& of, const std::string& value) {
-    line(concat(',', label, "=\"", escaped(of), '"'), value);
-  }
-  void single(const char* name, const char* type, const char* help, const std::string& value) {
-    metric(name, type, help);
-    sample(value);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  static std::string escaped(const std::string& value) {
-    std::string text;
-    for (const char c : value) {
-      if (c == '\\' || c == '"') text += '\\';
-      text += c == '\n' ? "\\n" : std::string(1, c);
-    }
-    return text;
-  }
-  void line(const std::string& labels, const std::string& value) {
-    text_ += concat("porter_", name_, '{', agent_, labels, "} ", value, '\n');
-  }
-
-  std::string agent_, name_, text_;
-};
+  return text;
+}
 
 }  // namespace
 
@@ -67,38 +41,52 @@ std::string to_json(const AgentStatus& status, const std::vector<LinkStatus>& li
 }
 
 std::string to_prometheus(const AgentStatus& status, const std::vector<LinkStatus>& links) {
-  PrometheusText out(status.name);
+  // Version 0.0.4: of each metric its help and type, then its samples, a label and a value each.
+  std::string out;
+  using Samples = std::vector<std::pair<std::string, std::string>>;
+  const auto metric = [&](const char* name, const char* type, const char* help,
+                          const Samples& samples) {
+    out += concat("# HELP porter_", name, ' ', help, "\n# TYPE porter_", name, ' ', type, '\n');
+    for (const auto& [label, value] : samples)
+      out +=
+          concat("porter_", name, "{agent=\"", escaped(status.name), '"', label, "} ", value, '\n');
+  };
   const auto whole = [](std::uint64_t value) { return std::to_string(value); };
+  const auto gauge = [&](const char* name, const char* help, const std::string& value) {
+    metric(name, "gauge", help, {{"", value}});
+  };
+  const auto kinds = [&](std::uint64_t all, std::uint64_t header) {
+    return Samples{{",kind=\"payload\"", whole(all - header)}, {",kind=\"header\"", whole(header)}};
+  };
+  const auto of_links = [&](const auto& value) {
+    Samples samples;
+    for (const auto& link : links)
+      samples.push_back({concat(",neighbour=\"", escaped(link.neighbour), '"'), value(link)});
+    return samples;
+  };
   const auto& bytes = status.bytes;
-  out.single("round", "gauge", "Rounds done.", whole(status.round));
-  out.single("rounds", "gauge", "Rounds of the run.", whole(status.rounds));
-  out.single("running", "gauge", "1 while the agent trains.",
-             whole(status.state == "training" ? 1 : 0));
-  out.single("checkpoint_round", "gauge", "Round of the last checkpoint.",
-             whole(status.checkpoint));
-  out.metric("sent_bytes_total", "counter", "Bytes of messages, each counted once.");
-  out.sample("kind", "payload", whole(bytes.posted - bytes.posted_overhead));
-  out.sample("kind", "header", whole(bytes.posted_overhead));
-  out.metric("received_bytes_total", "counter", "Bytes of messages from neighbours.");
-  out.sample("kind", "payload", whole(bytes.received - bytes.received_overhead));
-  out.sample("kind", "header", whole(bytes.received_overhead));
-  out.single("collect_seconds_total", "counter", "Time that rounds waited for messages.",
-             shortest(status.wait_seconds));
-  out.metric("wait_seconds_total", "counter", "Time that rounds waited for this neighbour.");
-  for (const auto& link : links)
-    out.sample("neighbour", link.neighbour, shortest(link.wait_seconds));
-  out.metric("waiting_seconds", "gauge", "How long the present round waits for this neighbour.");
-  for (const auto& link : links)
-    out.sample("neighbour", link.neighbour, shortest(link.waiting_seconds));
-  out.metric("reconnects_total", "counter", "Connections from this neighbour after the first.");
-  for (const auto& link : links) out.sample("neighbour", link.neighbour, whole(link.reconnects));
-  out.metric("neighbour_connected", "gauge", "1 while this neighbour is connected.");
-  for (const auto& link : links) out.sample("neighbour", link.neighbour, whole(link.connected));
-  out.single("noise_secret", "gauge", "1 where the noise is secret, 0 in a test.",
-             whole(status.secret));
+  gauge("round", "Rounds done.", whole(status.round));
+  gauge("rounds", "Rounds of the run.", whole(status.rounds));
+  gauge("running", "1 while the agent trains.", whole(status.state == "training" ? 1 : 0));
+  gauge("checkpoint_round", "Round of the last checkpoint.", whole(status.checkpoint));
+  metric("sent_bytes_total", "counter", "Bytes of messages, each counted once.",
+         kinds(bytes.posted, bytes.posted_overhead));
+  metric("received_bytes_total", "counter", "Bytes of messages from neighbours.",
+         kinds(bytes.received, bytes.received_overhead));
+  metric("collect_seconds_total", "counter", "Time that rounds waited for messages.",
+         {{"", shortest(status.wait_seconds)}});
+  metric("wait_seconds_total", "counter", "Time that rounds waited for this neighbour.",
+         of_links([](const LinkStatus& link) { return shortest(link.wait_seconds); }));
+  metric("waiting_seconds", "gauge", "How long the present round waits for this neighbour.",
+         of_links([](const LinkStatus& link) { return shortest(link.waiting_seconds); }));
+  metric("reconnects_total", "counter", "Connections from this neighbour after the first.",
+         of_links([&](const LinkStatus& link) { return whole(link.reconnects); }));
+  metric("neighbour_connected", "gauge", "1 while this neighbour is connected.",
+         of_links([&](const LinkStatus& link) { return whole(link.connected); }));
+  gauge("noise_secret", "1 where the noise is secret, 0 in a test.", whole(status.secret));
   if (status.epsilon)
-    out.single("epsilon", "gauge", "Certified epsilon spent so far.", shortest(*status.epsilon));
-  return out.text();
+    gauge("epsilon", "Certified epsilon spent so far.", shortest(*status.epsilon));
+  return out;
 }
 
 }  // namespace porter

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <new>
 
-#include "memory.hpp"
 #include "porter/core/error.hpp"
+#include "run_size.hpp"
 #include "start.hpp"
 #include "train/evaluator.hpp"
 #include "train/run_data.hpp"

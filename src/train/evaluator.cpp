@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <ranges>
 
-#include "agent_sample.hpp"
 #include "core/vector_math.hpp"
 #include "data/summary.hpp"
+#include "run_size.hpp"
 
 namespace porter {
 namespace {

@@ -2,9 +2,6 @@
 #include "train/run_folder.hpp"
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <sstream>
 
 #include "config/difference.hpp"
 #include "graph/picture.hpp"
@@ -46,8 +43,7 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
   write_file(path_ / kConfigFile, config);
   if (const auto& network = trainer.parts().network)
     write_file(path_ / "graph.svg", graph_svg(network->graph, network->mixing));
-  write_file(path_ / "metrics.csv", metrics_header());
-  open_metrics();
+  open_metrics(0);
   ledgers_.open(path_, trainer, started(), 0);
 }
 
@@ -75,8 +71,7 @@ void RunFolder::restore(Trainer& trainer) {
   ledgers_.open(path_, trainer, started(), trainer.releases());
   trainer.raise_releases(ledgers_.charges());
   ledgers_.catch_up(trainer);
-  keep_metrics(trainer.evaluations_done());
-  open_metrics();
+  open_metrics(trainer.evaluations_done());
 }
 
 bool RunFolder::started() const {
@@ -90,25 +85,20 @@ void RunFolder::charge(const Trainer& trainer, std::uint32_t round) {
 
 void RunFolder::catch_up(const Trainer& trainer) { ledgers_.catch_up(trainer); }
 
-void RunFolder::open_metrics() { metrics_ = open_to_append(path_ / "metrics.csv"); }
-
-// Drops what was written after the checkpoint, half a line after a kill included.
-void RunFolder::keep_metrics(std::size_t rows) {
-  const auto file = path_ / "metrics.csv";
-  std::istringstream old(fs::exists(file) ? read_file(file) : std::string());
-  std::string kept = metrics_header(), line;
-  std::getline(old, line);
-  for (std::size_t row = 0; row < rows && std::getline(old, line); ++row) kept += line + '\n';
-  write_file(file, kept);
+// Drops what was written after these rows, half a line after a kill included.
+void RunFolder::open_metrics(std::size_t rows) {
+  metrics_.emplace(path_ / "metrics.csv", AppendFile::Options{});
+  const auto text = metrics_->read_lines();
+  std::size_t end = 0;
+  for (std::size_t line = 0; line <= rows && end < text.size(); ++line)
+    end = text.find('\n', end) + 1;
+  metrics_->truncate(end);
+  if (end == 0) metrics_->append(metrics_header());
 }
 
 void RunFolder::append(const MetricsRow& row) {
-  const auto line = metrics_line(row);
   last_ = row;
-  const bool written = std::fwrite(line.data(), 1, line.size(), metrics_.get()) == line.size() &&
-                       std::fflush(metrics_.get()) == 0;
-  require(written, ErrorKind::io, "cannot write ", (path_ / "metrics.csv").string(), ": ",
-          std::strerror(errno));
+  metrics_->append(metrics_line(row));
 }
 
 void RunFolder::write_checkpoint(Trainer& trainer) {

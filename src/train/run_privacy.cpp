@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 
 #include "core/text.hpp"
 #include "porter/algo/algorithm.hpp"
@@ -44,10 +42,7 @@ std::shared_ptr<const SecureNoise> make_secure(double sigma, double tau,
 
 }  // namespace
 
-struct RunPrivacy::Intervals {
-  std::mutex mutex;
-  std::map<std::uint64_t, EpsilonInterval> known;
-};
+struct RunPrivacy::Intervals : Memo<std::uint64_t, EpsilonInterval> {};
 
 RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
                        std::shared_ptr<AccountantCache> cache)
@@ -165,10 +160,7 @@ std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
 std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
   if (!accounted_) return std::nullopt;
   if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
-  const std::lock_guard lock(intervals_->mutex);
-  const auto [place, is_new] = intervals_->known.try_emplace(releases);
-  if (is_new) place->second = computed_interval(releases);
-  return place->second;
+  return intervals_->get(releases, [&] { return computed_interval(releases); });
 }
 
 EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agent_sample.hpp"
 #include "porter/core/error.hpp"
+#include "run_size.hpp"
 
 namespace porter {
 namespace {

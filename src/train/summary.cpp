@@ -11,6 +11,15 @@
 #include "train/run_folder.hpp"
 
 namespace porter {
+
+template <>
+struct Choices<TrainStatus> {
+  static constexpr Choice<TrainStatus> table[] = {{"finished", TrainStatus::finished},
+                                                  {"interrupted", TrainStatus::interrupted},
+                                                  {"diverged", TrainStatus::diverged},
+                                                  {"budget spent", TrainStatus::budget_spent}};
+};
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -21,19 +30,6 @@ Json row_json(const std::optional<MetricsRow>& row) {
   for (const auto& column : metrics_columns()) json[column.name] = or_null(column.get(*row));
   json["round"] = row->round;
   return json;
-}
-
-const char* status_name(TrainStatus status) {
-  switch (status) {
-    case TrainStatus::finished:
-      return "finished";
-    case TrainStatus::interrupted:
-      return "interrupted";
-    case TrainStatus::budget_spent:
-      return "budget spent";
-    default:
-      return "diverged";
-  }
 }
 
 PrivacyStatement privacy_statement(const Trainer& trainer) {
@@ -62,7 +58,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
   Json json = {
       {"name", name},
       {"porter", kVersion},
-      {"status", status_name(status)},
+      {"status", choice_text(status)},
       {"algorithm", algorithm.name},
       {"data", facts.data_source},
       {"split", to_string(config.split)},

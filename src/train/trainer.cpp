@@ -7,9 +7,8 @@
 #include "algo/bounds.hpp"
 #include "comm/exchange.hpp"
 #include "core/vector_math.hpp"
-#include "memory.hpp"
 #include "porter/core/error.hpp"
-#include "small_round.hpp"
+#include "run_size.hpp"
 #include "train/evaluator.hpp"
 
 namespace porter {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <string>
 
+#include "io/append_file.hpp"
 #include "porter/train/train.hpp"
 #include "train/ledgers.hpp"
 
@@ -47,11 +47,10 @@ class RunFolder {
   static std::string recorded_status(const std::filesystem::path& path);
 
  private:
-  void open_metrics();
-  void keep_metrics(std::size_t rows);
+  void open_metrics(std::size_t rows);
 
   std::filesystem::path path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> metrics_{nullptr, std::fclose};
+  std::optional<AppendFile> metrics_;
   std::optional<MetricsRow> last_;
   Ledgers ledgers_;
 };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the agents' own points an evaluation measures.
+// What the size of a run decides.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
+
+#include "porter/core/error.hpp"
+#include "porter/train/assemble.hpp"
 
 namespace porter {
 
@@ -21,6 +25,23 @@ inline std::size_t measured_rows(std::size_t rows, std::size_t agents) {
 /// twice the training set. On a tenth of MNIST's test rows every agent seemed 1 % worse.
 inline std::size_t measured_test_rows(std::size_t test, std::size_t train, std::size_t agents) {
   return std::min(test, std::max<std::size_t>(256, std::max(test, 2 * train) / agents));
+}
+
+/// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
+/// threads takes longer than doing it.
+inline bool is_small_round(std::size_t agents, std::size_t dim, std::size_t batch) {
+  return agents * dim * batch < 20'000;
+}
+
+/// What `build` returns; Error{io} naming what makes the run so large if memory runs out.
+template <class Build>
+auto within_memory(const RunFacts& facts, Build build) {
+  try {
+    return build();
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::io, "out of memory: no room for ", facts.agents,
+         " agents (network.agents) with a model of ", facts.dim, " parameters (model)");
+  }
 }
 
 }  // namespace porter
