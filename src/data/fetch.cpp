@@ -13,7 +13,6 @@
 #include <optional>
 #include <sstream>
 
-#include "io/descriptor.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "text.hpp"
@@ -43,18 +42,6 @@ class SpawnActions {
  private:
   posix_spawn_file_actions_t actions_;
 };
-
-std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 512> buffer;
-  while (true) {
-    const auto count = ::read(fd, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return text;
-}
 
 // The last line: the earlier ones are the same trouble, once per retry.
 std::string last_line(std::string text) {
@@ -101,7 +88,7 @@ CurlResult run_curl(const std::string& url, const fs::path& path) {
           "cannot start curl, which downloads the files: ", std::strerror(error),
           "; install curl, or download ", url, " by hand");
   theirs = FileDescriptor(-1);
-  auto message = last_line(read_all(ours.get()));
+  auto message = last_line(read_all(ours.get()).value_or(""));
   return {wait_for(child), std::move(message)};
 }
 

@@ -14,8 +14,6 @@
 #include <sstream>
 #include <utility>
 
-#include "io/file.hpp"
-
 namespace porter {
 namespace {
 
@@ -95,25 +93,18 @@ void AppendFile::lock() const {
   check(false, options_.in_use, lock_holder(fd_.get()));
 }
 
-std::size_t AppendFile::size() const {
+struct stat AppendFile::status() const {
   struct stat status {};
   check(::fstat(fd_.get(), &status) == 0, "cannot look at it: ", reason());
-  return static_cast<std::size_t>(status.st_size);
+  return status;
 }
 
+std::size_t AppendFile::size() const { return static_cast<std::size_t>(status().st_size); }
+
 std::string AppendFile::read() const {
-  std::string bytes(size(), '\0');
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const auto count = ::pread(fd_.get(), bytes.data() + filled, bytes.size() - filled,
-                               static_cast<off_t>(filled));
-    if (count < 0 && errno == EINTR) continue;
-    check(count >= 0, "cannot read it: ", reason());
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  bytes.resize(filled);
-  return bytes;
+  auto bytes = read_all(fd_.get());
+  check(bytes.has_value(), "cannot read it: ", reason());
+  return *std::move(bytes);
 }
 
 std::string AppendFile::read_lines() {
@@ -124,7 +115,7 @@ std::string AppendFile::read_lines() {
   return text;
 }
 
-void AppendFile::write_at(std::size_t offset, std::string_view bytes) {
+void AppendFile::replace_tail(std::size_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto count = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
@@ -140,9 +131,7 @@ void AppendFile::sync() const {
         "cannot flush it to disk: ", reason());
 }
 
-void AppendFile::append(std::string_view bytes) { write_at(size(), bytes); }
-
-void AppendFile::replace_tail(std::size_t size, std::string_view bytes) { write_at(size, bytes); }
+void AppendFile::append(std::string_view bytes) { replace_tail(size(), bytes); }
 
 void AppendFile::truncate(std::size_t size) {
   check(::ftruncate(fd_.get(), static_cast<off_t>(size)) == 0, "cannot shorten it: ", reason());
@@ -150,17 +139,16 @@ void AppendFile::truncate(std::size_t size) {
 }
 
 void AppendFile::require_untouched(std::size_t size) const {
-  struct stat status {
-  }, named{};
-  check(::fstat(fd_.get(), &status) == 0, "cannot look at it: ", reason());
-  const bool there = ::lstat(path_.c_str(), &named) == 0 && named.st_dev == status.st_dev &&
-                     named.st_ino == status.st_ino;
-  check(status.st_nlink > 0 && there,
+  const struct stat opened = status();
+  struct stat named {};
+  const bool there = ::lstat(path_.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
+                     named.st_ino == opened.st_ino;
+  check(opened.st_nlink > 0 && there,
         "it was deleted, renamed or replaced while in use; put the right file back and start "
         "again");
-  check(static_cast<std::size_t>(status.st_size) == size,
+  check(static_cast<std::size_t>(opened.st_size) == size,
         "it was changed by someone else while in use: expected ", size, " bytes, found ",
-        status.st_size);
+        opened.st_size);
 }
 
 }  // namespace porter

@@ -2,6 +2,8 @@
 #include "io/file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,22 +12,52 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <utility>
 
-#include "io/descriptor.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::string_view kTemporary = ".part-";  // and a random number
 
 std::string reason() { return std::strerror(errno); }
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+// A name that nobody can have taken, or put a link under, before.
+std::string temporary_name(const std::filesystem::path& path) {
+  std::uint64_t number = 0;
+  require(::getrandom(&number, sizeof number, 0) == sizeof number, ErrorKind::io, "cannot create ",
+          path.string(), ": no random numbers: ", reason());
+  return path.string().append(kTemporary) + std::to_string(number);
+}
 
 }  // namespace
 
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+std::optional<std::string> read_all(int fd) {
+  struct stat status {};
+  ::lseek(fd, 0, SEEK_SET);  // a pipe cannot
+  const bool plain = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  // One byte more than expected, so that a file that has not grown is read in one go.
+  std::string content(plain ? static_cast<std::size_t>(status.st_size) + 1 : kChunk, '\0');
+  std::size_t filled = 0;
+  while (true) {
+    const auto count = ::read(fd, content.data() + filled, content.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    filled += static_cast<std::size_t>(count);
+    if (count == 0) break;
+    if (filled == content.size()) content.resize(content.size() + kChunk);
+  }
+  content.resize(filled);
+  return content;
 }
 
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
@@ -54,40 +86,10 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) 
 std::string read_raw_file(const std::filesystem::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   require(file.get() >= 0, ErrorKind::io, "cannot open ", path.string(), ": ", reason());
-  std::error_code unknown;
-  const auto size = std::filesystem::file_size(path, unknown);
-  // One byte more than expected, so that a file that has not grown is read in one go.
-  std::string content(unknown ? kChunk : static_cast<std::size_t>(size) + 1, '\0');
-  std::size_t filled = 0;
-  while (true) {
-    const auto count = ::read(file.get(), content.data() + filled, content.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    require(count >= 0, ErrorKind::io, "cannot read ", path.string(), ": ", reason());
-    filled += static_cast<std::size_t>(count);
-    if (count == 0) break;
-    if (filled == content.size()) content.resize(content.size() + kChunk);
-  }
-  content.resize(filled);
-  return content;
+  auto content = read_all(file.get());
+  require(content.has_value(), ErrorKind::io, "cannot read ", path.string(), ": ", reason());
+  return *std::move(content);
 }
-
-namespace {
-
-constexpr std::string_view kTemporary = ".part-";  // and a random number
-
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-}
-
-// A name that nobody can have taken, or put a link under, before.
-std::string temporary_name(const std::filesystem::path& path) {
-  std::uint64_t number = 0;
-  require(::getrandom(&number, sizeof number, 0) == sizeof number, ErrorKind::io, "cannot create ",
-          path.string(), ": no random numbers: ", reason());
-  return path.string().append(kTemporary) + std::to_string(number);
-}
-
-}  // namespace
 
 void make_private_folder(const std::filesystem::path& path) {
   std::error_code error;
@@ -145,18 +147,17 @@ FileWriter::FileWriter(std::filesystem::path path)
     : path_(std::move(path)),
       temporary_(temporary_name(path_)),
       fd_(open_plain(temporary_, O_WRONLY | O_CREAT | O_EXCL)) {
-  if (fd_ < 0) fail_to("create");
+  if (fd_.get() < 0) fail_to("create");
 }
 
 FileWriter::~FileWriter() {
-  if (fd_ >= 0) ::close(fd_);
   std::error_code ignored;
   std::filesystem::remove(temporary_, ignored);  // not there once it has its name
 }
 
 void FileWriter::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const auto written = ::write(fd_, bytes.data(), bytes.size());
+    const auto written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_to("write");
     bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -164,7 +165,7 @@ void FileWriter::write(std::string_view bytes) {
 }
 
 void FileWriter::finish() {
-  if (::fsync(fd_) != 0) fail_to("write");
+  if (::fsync(fd_.get()) != 0) fail_to("write");
   rename();
   if (!sync_name(path_)) fail_to("write");
 }
@@ -172,7 +173,7 @@ void FileWriter::finish() {
 void FileWriter::finish_soon() { rename(); }
 
 void FileWriter::rename() {
-  if (::close(std::exchange(fd_, -1)) != 0) fail_to("write");
+  if (::close(fd_.release()) != 0) fail_to("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
 }
 
@@ -190,6 +191,14 @@ void write_file_soon(const std::filesystem::path& path, std::string_view content
   FileWriter file(path);
   file.write(content);
   file.finish_soon();
+}
+
+std::string sha256_hex(std::string_view content) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  require(EVP_Digest(content.data(), content.size(), digest, &size, EVP_sha256(), nullptr) == 1,
+          ErrorKind::io, "OpenSSL refused SHA-256");
+  return fmt::format("{:02x}", fmt::join(digest, digest + size, ""));
 }
 
 }  // namespace porter

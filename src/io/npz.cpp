@@ -48,9 +48,13 @@ std::string inflate_raw(std::string_view packed, std::size_t size, const std::st
   return out;
 }
 
-std::uint32_t checksum(std::string_view bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+// Of the pieces, one after the other.
+std::uint32_t checksum(std::span<const std::string_view> pieces) {
+  uLong sum = 0;
+  for (const auto piece : pieces)
+    if (!piece.empty())  // zlib would start anew
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(piece.data()), piece.size());
+  return static_cast<std::uint32_t>(sum);
 }
 
 std::string member_key(const std::string& name) {
@@ -68,17 +72,6 @@ std::size_t find_end_record(std::string_view bytes, const std::string& name) {
 template <class T>
 std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
-std::uint32_t checksum(std::string_view header, const NpyParts& array) {
-  auto sum = static_cast<uLong>(checksum(header));
-  const auto add = [&](std::string_view bytes) {
-    if (!bytes.empty())  // zlib would start anew
-      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  };
-  for (const auto part : array.parts) add(bytes_of(part));
-  add(bytes_of(array.bytes));
-  return static_cast<std::uint32_t>(sum);
 }
 
 // The fields that the local and the central header of a member share.
@@ -108,16 +101,18 @@ void put_npz(const NpzParts& arrays, const Put& put) {
     written += piece.size();
   };
   for (const auto& [key, array] : arrays) {
-    std::size_t count = 0;
-    for (const auto part : array.parts) count += part.size();
     const std::string name = key + ".npy";
     const auto header = npy_header(array.shape, array.bytes.empty() ? "<f8" : "|u1");
-    const std::size_t size = header.size() + count * sizeof(double) + array.bytes.size();
+    std::vector<std::string_view> pieces = {header};
+    for (const auto part : array.parts) pieces.push_back(bytes_of(part));
+    pieces.push_back(bytes_of(array.bytes));
+    std::size_t size = 0;
+    for (const auto piece : pieces) size += piece.size();
     // With room for the headers of this member and the directory, which are short.
     require(written + size < 0xFFFFFFFF - kRoomForHeaders, ErrorKind::io,
             "cannot write the array '", key, "': a .npz file holds at most 4 GiB");
     const auto common =
-        common_fields(checksum(header, array), static_cast<std::uint32_t>(size), name.size());
+        common_fields(checksum(pieces), static_cast<std::uint32_t>(size), name.size());
 
     append(directory, kCentralHeader);
     append<std::uint16_t>(directory, 20);  // version made by
@@ -128,9 +123,8 @@ void put_npz(const NpzParts& arrays, const Put& put) {
 
     std::string local;
     append(local, kLocalHeader);
-    write(local + common + name + header);
-    for (const auto part : array.parts) write(bytes_of(part));
-    write(bytes_of(array.bytes));
+    write(local + common + name);
+    for (const auto piece : pieces) write(piece);
   }
   std::string end = directory;
   append(end, kEnd);
@@ -160,32 +154,26 @@ std::string encode_npz(const NpzParts& arrays) {
 std::string encode_npz(const Npz& arrays) { return encode_npz(parts_of(arrays)); }
 
 Npz decode_npz(std::string_view bytes, const std::string& name, ByteArrays byte_arrays) {
+  const auto short_at = [&](std::size_t at) { return number_at<std::uint16_t>(bytes, at, name); };
+  const auto long_at = [&](std::size_t at) { return number_at<std::uint32_t>(bytes, at, name); };
   Npz arrays;
   const auto end = find_end_record(bytes, name);
-  const auto count = number_at<std::uint16_t>(bytes, end + 10, name);
-  std::size_t at = number_at<std::uint32_t>(bytes, end + 16, name);
-  std::size_t claimed = 0;
+  const auto count = short_at(end + 10);
+  std::size_t at = long_at(end + 16), claimed = 0;
   for (int i = 0; i < count; ++i) {
-    require(number_at<std::uint32_t>(bytes, at, name) == kCentralHeader, ErrorKind::io, name,
-            ": damaged zip directory");
-    const auto method = number_at<std::uint16_t>(bytes, at + 10, name);
-    const auto crc = number_at<std::uint32_t>(bytes, at + 16, name);
-    const std::size_t packed_size = number_at<std::uint32_t>(bytes, at + 20, name);
-    const std::size_t size = number_at<std::uint32_t>(bytes, at + 24, name);
-    const std::size_t name_size = number_at<std::uint16_t>(bytes, at + 28, name);
-    const std::size_t extra_size = number_at<std::uint16_t>(bytes, at + 30, name);
-    const std::size_t comment_size = number_at<std::uint16_t>(bytes, at + 32, name);
-    const std::size_t local = number_at<std::uint32_t>(bytes, at + 42, name);
+    require(long_at(at) == kCentralHeader, ErrorKind::io, name, ": damaged zip directory");
+    const auto method = short_at(at + 10);
+    const auto crc = long_at(at + 16);
+    const std::size_t packed_size = long_at(at + 20), size = long_at(at + 24);
+    const std::size_t name_size = short_at(at + 28), extra_size = short_at(at + 30);
+    const std::size_t comment_size = short_at(at + 32), local = long_at(at + 42);
     require(name_size <= bytes.size() - std::min(bytes.size(), at + kCentralSize), ErrorKind::io,
             name, ": truncated zip directory");
     std::string key(bytes.substr(at + kCentralSize, name_size));
     at += kCentralSize + name_size + extra_size + comment_size;
 
-    require(number_at<std::uint32_t>(bytes, local, name) == kLocalHeader, ErrorKind::io, name,
-            ": damaged member '", key, "'");
-    const std::size_t data_at = local + kLocalSize +
-                                number_at<std::uint16_t>(bytes, local + 26, name) +
-                                number_at<std::uint16_t>(bytes, local + 28, name);
+    require(long_at(local) == kLocalHeader, ErrorKind::io, name, ": damaged member '", key, "'");
+    const auto data_at = local + kLocalSize + short_at(local + 26) + short_at(local + 28);
     require(data_at <= bytes.size() && packed_size <= bytes.size() - data_at, ErrorKind::io, name,
             ": member '", key, "' is truncated");
     claimed += packed_size;
@@ -197,7 +185,8 @@ Npz decode_npz(std::string_view bytes, const std::string& name, ByteArrays byte_
             "' is packed by an unknown method ", method);
     const auto packed = bytes.substr(data_at, packed_size);
     const std::string data = method == 0 ? std::string(packed) : inflate_raw(packed, size, name);
-    require(checksum(data) == crc, ErrorKind::io, name, ": member '", key, "' fails its checksum");
+    require(checksum({{data}}) == crc, ErrorKind::io, name, ": member '", key,
+            "' fails its checksum");
     key = member_key(key);
     arrays[key] = decode_npy(data, name + "[" + key + "]", byte_arrays);
   }

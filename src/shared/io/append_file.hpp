@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "io/descriptor.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
+
+struct stat;
 
 namespace porter {
 
@@ -58,8 +60,8 @@ class AppendFile {
   template <class... Parts>
   void check(bool condition, const Parts&... parts) const;
   void lock() const;
+  struct stat status() const;
   std::size_t size() const;
-  void write_at(std::size_t offset, std::string_view bytes);
   void sync() const;
 
   std::filesystem::path path_;

@@ -4,10 +4,33 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace porter {
+
+/// A file descriptor that is closed on every path.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor();
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+/// What an open file holds, from its start, or what still comes through a pipe. Nothing where that
+/// fails, and errno says why.
+std::optional<std::string> read_all(int fd);
 
 /// The whole content. A gzip file (by its first two bytes, whatever its name) comes back unpacked;
 /// a truncated or damaged one is Error{io}. `max_bytes` limits what is read into memory.
@@ -42,8 +65,6 @@ class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path path);
   ~FileWriter();
-  FileWriter(const FileWriter&) = delete;
-  FileWriter& operator=(const FileWriter&) = delete;
 
   void write(std::string_view bytes);
   void finish();
@@ -55,7 +76,7 @@ class FileWriter {
   void rename();
 
   std::filesystem::path path_, temporary_;
-  int fd_;
+  FileDescriptor fd_;
 };
 
 /// Lets the new name of a file survive a power cut; false if the disk cannot. File systems that
