@@ -2,12 +2,10 @@
 #include "porter/privacy/accountant.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "adaptive.hpp"
-#include "bisect.hpp"
 #include "gaussian_mechanism.hpp"
 #include "porter/core/error.hpp"
 
@@ -17,7 +15,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kPlainMethod =
     "bound without a transform: too many steps or too little noise for one";
-constexpr std::array kBothWays = {Direction::forward, Direction::reverse};
 
 using Kind = Mechanism::Kind;
 using Mechanisms = std::vector<Mechanism>;
@@ -25,14 +22,11 @@ using Mechanisms = std::vector<Mechanism>;
 // The larger of both directions of the explicit pairs, on a grid.
 double epsilon_below(std::span<const Mechanism> mechanisms, const GridSpec& grid, double delta) {
   double largest = 0;
-  for (const auto direction : kBothWays) {
-    std::vector<LossPhase> phases;
-    for (const auto& mechanism : mechanisms) {
-      auto loss = mechanism.inner_step_loss(direction, grid);
-      if (!loss || loss->nodes.empty()) return 0;
-      phases.push_back({std::move(*loss), mechanism.steps});
-    }
-    largest = std::max(largest, composed_epsilon_below(phases, delta));
+  for (const auto direction : {Direction::forward, Direction::reverse}) {
+    const auto phases = phases_of(
+        mechanisms, [&](const Mechanism& m) { return m.inner_step_loss(direction, grid); });
+    if (!phases) return 0;
+    largest = std::max(largest, composed_epsilon_below(*phases, delta));
     if (!any_of_kind(mechanisms, Kind::poisson_add_remove) &&
         !any_of_kind(mechanisms, Kind::fixed_replace))
       break;  // their own mirror image
@@ -47,8 +41,7 @@ double attack_epsilon(Mechanisms mechanisms, Kind left_out, int refinement, doub
   std::erase_if(mechanisms, [&](const Mechanism& m) { return m.kind == left_out; });
   if (mechanisms.empty()) return 0;
   if (all_gaussian(mechanisms)) return gaussian_epsilon(delta, total_mu(mechanisms)).below;
-  const auto grid = grid_for(mechanisms, tail_for(mechanisms, delta), refinement);
-  return epsilon_below(mechanisms, grid, delta);
+  return epsilon_below(mechanisms, grid_for(mechanisms, delta, refinement), delta);
 }
 
 std::string method_of(std::span<const Mechanism> mechanisms) {
@@ -111,8 +104,7 @@ EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
     return exactly(single_step_epsilon(mechanisms.front(), delta), "analytic single step");
   if (used_at_most(mechanisms) <= delta)
     return exactly({0, 0}, "delta allows for every use of a record");
-  const auto upper = refined(mechanisms, certified_directions(mechanisms),
-                             tail_for(mechanisms, delta), epsilon_at(delta));
+  const auto upper = refined(mechanisms, delta, epsilon_at(delta));
   if (!upper) return exactly({0, plain_epsilon(mechanisms, delta)}, kPlainMethod);
   return interval_below(*upper, mechanisms, delta);
 }
@@ -134,8 +126,7 @@ double delta(std::span<const PrivacyEvent> events, double epsilon) {
   const auto delta_at_epsilon = [epsilon](std::span<const LossPhase> phases) {
     return composed_delta(phases, epsilon);
   };
-  const auto found = refined(mechanisms, certified_directions(mechanisms),
-                             tail_for(mechanisms, kSmallestDelta), delta_at_epsilon);
+  const auto found = refined(mechanisms, kSmallestDelta, delta_at_epsilon);
   const double plain = gaussian_delta_bounds(epsilon, epsilon, unamplified_mu(mechanisms)).above;
   return found ? std::min(found->value, plain) : plain;
 }

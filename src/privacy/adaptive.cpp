@@ -27,34 +27,34 @@ std::span<const Direction> certified_directions(std::span<const Mechanism> mecha
   return kSymmetrised;
 }
 
-double tail_for(std::span<const Mechanism> mechanisms, double delta) {
-  return 1e-6 * delta / total_steps(mechanisms);
-}
-
-GridSpec grid_for(std::span<const Mechanism> mechanisms, double tail, int refinement) {
-  double squares = 0, steps = 0;
-  for (const auto& mechanism : mechanisms) {
-    const auto times = static_cast<double>(mechanism.steps);
-    squares += times * std::pow(mechanism.loss_scale(), 2);
-    steps += times;
-  }
+GridSpec grid_for(std::span<const Mechanism> mechanisms, double delta, int refinement) {
+  double squares = 0;
+  for (const auto& mechanism : mechanisms)
+    squares += static_cast<double>(mechanism.steps) * std::pow(mechanism.loss_scale(), 2);
+  const double steps = total_steps(mechanisms);
   return {.step = std::ldexp(std::sqrt(squares / steps) / kStart, -refinement),
           .cells_per_octave = kCellsPerOctave << std::max(0, refinement),
-          .tail = tail};
+          .tail = 1e-6 * delta / steps};
 }
 
-std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
-                              std::span<const Direction> directions, const GridSpec& grid,
+std::optional<std::vector<LossPhase>> phases_of(std::span<const Mechanism> mechanisms,
+                                                const Discretise& discretise) {
+  std::vector<LossPhase> phases;
+  for (const auto& mechanism : mechanisms) {
+    auto loss = discretise(mechanism);
+    if (!loss) return std::nullopt;
+    phases.push_back({std::move(*loss), mechanism.steps});
+  }
+  return phases;
+}
+
+std::optional<double> on_grid(std::span<const Mechanism> mechanisms, const GridSpec& grid,
                               const Quantity& quantity) {
   double largest = 0;
-  for (const auto direction : directions) {
-    std::vector<LossPhase> phases;
-    for (const auto& mechanism : mechanisms) {
-      auto loss = mechanism.step_loss(direction, grid);
-      if (!loss) return std::nullopt;
-      phases.push_back({std::move(*loss), mechanism.steps});
-    }
-    const auto value = quantity(phases);
+  for (const auto direction : certified_directions(mechanisms)) {
+    const auto phases =
+        phases_of(mechanisms, [&](const Mechanism& m) { return m.step_loss(direction, grid); });
+    const auto value = phases ? quantity(*phases) : std::nullopt;
     // What is no number, or is none but infinity, is no answer.
     if (!value || !(*value >= 0) || std::isinf(*value)) return std::nullopt;
     largest = std::max(largest, *value);
@@ -62,11 +62,10 @@ std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
   return largest;
 }
 
-std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
-                               std::span<const Direction> directions, double tail,
+std::optional<Refined> refined(std::span<const Mechanism> mechanisms, double delta,
                                const Quantity& quantity, int first) {
   const auto at = [&](int refinement) {
-    return on_grid(mechanisms, directions, grid_for(mechanisms, tail, refinement), quantity);
+    return on_grid(mechanisms, grid_for(mechanisms, delta, refinement), quantity);
   };
   int refinement = first;
   auto value = at(refinement);
@@ -88,8 +87,7 @@ std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
 double plain_epsilon(std::span<const Mechanism> mechanisms, double delta) {
   const double unamplified = gaussian_epsilon(delta, unamplified_mu(mechanisms)).above;
   const auto chernoff =
-      on_grid(mechanisms, certified_directions(mechanisms),
-              grid_for(mechanisms, tail_for(mechanisms, delta), 0),
+      on_grid(mechanisms, grid_for(mechanisms, delta, 0),
               [&](std::span<const LossPhase> phases) { return chernoff_epsilon(phases, delta); });
   return chernoff ? std::min(*chernoff, unamplified) : unamplified;
 }

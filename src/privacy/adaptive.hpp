@@ -19,16 +19,18 @@ Quantity epsilon_at(double delta);
 /// The directions whose largest value holds for all neighbours.
 std::span<const Direction> certified_directions(std::span<const Mechanism> mechanisms);
 
-/// What one step may send to +infinity: all of them cost a millionth of delta.
-double tail_for(std::span<const Mechanism> mechanisms, double delta);
-
 /// The grid of refinement 0: h = s / 12 with s the root mean square of the losses' scales. Each
-/// refinement halves h and the cells far out.
-GridSpec grid_for(std::span<const Mechanism> mechanisms, double tail, int refinement);
+/// refinement halves h and the cells far out. What all steps may send to +infinity is a millionth
+/// of delta.
+GridSpec grid_for(std::span<const Mechanism> mechanisms, double delta, int refinement);
 
-/// The largest value over the directions, on one grid. Nothing when it is too fine.
-std::optional<double> on_grid(std::span<const Mechanism> mechanisms,
-                              std::span<const Direction> directions, const GridSpec& grid,
+/// All phases of a composition by what discretises one step; nothing where it fails.
+using Discretise = std::function<std::optional<StepLoss>(const Mechanism&)>;
+std::optional<std::vector<LossPhase>> phases_of(std::span<const Mechanism> mechanisms,
+                                                const Discretise& discretise);
+
+/// The largest value over the certified directions, on one grid. Nothing when it is too fine.
+std::optional<double> on_grid(std::span<const Mechanism> mechanisms, const GridSpec& grid,
                               const Quantity& quantity);
 
 /// A value from above, on a grid that was refined until it moved by less than 5e-4 relative, or
@@ -39,8 +41,7 @@ struct Refined {
 };
 /// Nothing where no grid of bounded size serves. `first` <= 0 is the refinement to begin with:
 /// where the grids above it are known to be too fine.
-std::optional<Refined> refined(std::span<const Mechanism> mechanisms,
-                               std::span<const Direction> directions, double tail,
+std::optional<Refined> refined(std::span<const Mechanism> mechanisms, double delta,
                                const Quantity& quantity, int first = 0);
 
 /// An upper bound on epsilon that needs no transform: Chernoff's, or that without amplification.

@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "adaptive.hpp"
-#include "bisect.hpp"
-#include "crossing.hpp"
 #include "gaussian_mechanism.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/accountant.hpp"
@@ -12,20 +10,18 @@
 namespace porter {
 namespace {
 
-// The mechanism of the event with this noise.
-Mechanism mechanism_with(PrivacyEvent event, double z) {
+// The event with this noise, alone.
+std::vector<Mechanism> mechanism_with(PrivacyEvent event, double z) {
   event.noise_multiplier = z;
-  return checked_mechanisms(std::span(&event, 1)).front();
+  return checked_mechanisms(std::span(&event, 1));
 }
 
 // `first` is where to begin, and where the next value should: with rare large losses the finest
 // grids that serve are much coarser than the first.
 double certified(const PrivacyEvent& event, double z, double delta, int& first) {
-  const auto mechanism = mechanism_with(event, z);
-  const auto one = std::span(&mechanism, 1);
-  if (event.steps == 1) return single_step_epsilon(mechanism, delta).above;
-  const auto found =
-      refined(one, certified_directions(one), tail_for(one, delta), epsilon_at(delta), first);
+  const auto one = mechanism_with(event, z);
+  if (event.steps == 1) return single_step_epsilon(one.front(), delta).above;
+  const auto found = refined(one, delta, epsilon_at(delta), first);
   if (!found) return plain_epsilon(one, delta);
   first = std::min(0, found->refinement);
   return found->value;
@@ -33,11 +29,9 @@ double certified(const PrivacyEvent& event, double z, double delta, int& first) 
 
 // On one coarse grid: certified as well, but looser.
 double coarse(const PrivacyEvent& event, double z, double delta, int& first) {
-  const auto mechanism = mechanism_with(event, z);
-  const auto one = std::span(&mechanism, 1);
   if (event.steps == 1 || first < 0) return certified(event, z, delta, first);
-  const auto value = on_grid(one, certified_directions(one), grid_for(one, tail_for(one, delta), 0),
-                             epsilon_at(delta));
+  const auto one = mechanism_with(event, z);
+  const auto value = on_grid(one, grid_for(one, delta, 0), epsilon_at(delta));
   return value ? *value : certified(event, z, delta, first);
 }
 
@@ -51,8 +45,7 @@ double gaussian_mu(double target, double delta) {
 // z, or as little more as the margin for rounding asks for.
 double enough_for(const PrivacyEvent& event, double z, double target, double delta) {
   const auto kept = [&](double noise) {
-    const auto mechanism = mechanism_with(event, noise);
-    return gaussian_epsilon(delta, total_mu(std::span(&mechanism, 1))).above <= target;
+    return gaussian_epsilon(delta, total_mu(mechanism_with(event, noise))).above <= target;
   };
   double extra = 0;
   while (!kept(z * (1 + extra)) && extra < 1) extra = std::max(1e-12, 2 * extra);
@@ -101,18 +94,20 @@ double end_of(const Walk& walk, Crossing& crossing) {
   }
 }
 
+double loss_scale(const PrivacyEvent& event, double z) {
+  return mechanism_with(event, z).front().loss_scale();
+}
+
 // Where the central limit theorem has the target: a first guess, no bound.
 double limit_guess(const PrivacyEvent& event, double enough, double mu) {
   const double root_steps = std::sqrt(static_cast<double>(event.steps));
-  return smallest_with(1e-6 * enough, enough, [&](double z) {
-    return root_steps * mechanism_with(event, z).loss_scale() <= mu;
-  });
+  return smallest_with(1e-6 * enough, enough,
+                       [&](double z) { return root_steps * loss_scale(event, z) <= mu; });
 }
 
 // d log(loss scale) / d log(z), which epsilon follows.
 double slope_at(const PrivacyEvent& event, double z) {
-  const double higher = mechanism_with(event, z * 1.01).loss_scale();
-  return std::log(higher / mechanism_with(event, z).loss_scale()) / std::log(1.01);
+  return std::log(loss_scale(event, z * 1.01) / loss_scale(event, z)) / std::log(1.01);
 }
 
 }  // namespace
@@ -123,7 +118,7 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
           "epsilon: expected a positive number, found ", target);
   if (event.steps == 0) return 0;
   // Without amplification z = (mu of one step at z = 1) sqrt(T) / mu; it is enough for all.
-  auto mechanism = mechanism_with(event, 1);
+  auto mechanism = mechanism_with(event, 1).front();
   if (mechanism.kind == Mechanism::Kind::poisson_replace) mechanism.mu *= 2;
   // Without any noise the record is seen, with probability 1 - (1-q)^T, or it is not.
   const double seen = -std::expm1(static_cast<double>(event.steps) * std::log1p(-mechanism.q));

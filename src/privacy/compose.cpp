@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "minimise.hpp"
+#include "search.hpp"
 #include "tilted_sum.hpp"
 
 namespace porter {

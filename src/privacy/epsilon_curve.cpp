@@ -50,21 +50,18 @@ double EpsilonCurve::State::exact(std::uint64_t steps) const {
 
 // Coarser grids bound from above as well: the coarsest that is good enough after all steps.
 void EpsilonCurve::State::discretise() {
-  const auto mechanisms = std::span(&mechanism, 1);
-  const auto directions = certified_directions(mechanisms);
-  const double tail = tail_for(mechanisms, delta);
-  const auto found = refined(mechanisms, directions, tail, epsilon_at(delta));
+  const auto one = std::span(&mechanism, 1);
+  const auto found = refined(one, delta, epsilon_at(delta));
   if (!found) return;
   end = *found;
   int refinement = end.refinement;
   const auto good_enough = [&](int coarser) {
-    const auto value =
-        on_grid(mechanisms, directions, grid_for(mechanisms, tail, coarser), epsilon_at(delta));
+    const auto value = on_grid(one, grid_for(one, delta, coarser), epsilon_at(delta));
     return value && *value <= kCoarse * end.value;
   };
   for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
-  for (const auto direction : directions)
-    losses.push_back(*mechanism.step_loss(direction, grid_for(mechanisms, tail, refinement)));
+  for (const auto direction : certified_directions(one))
+    losses.push_back(*mechanism.step_loss(direction, grid_for(one, delta, refinement)));
 }
 
 double EpsilonCurve::State::composed(std::uint64_t steps) const {

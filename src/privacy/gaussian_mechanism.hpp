@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
-
-#include "bisect.hpp"
+#include "search.hpp"
 
 namespace porter {
 

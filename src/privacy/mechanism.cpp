@@ -59,8 +59,8 @@ Mechanism checked(const PrivacyEvent& event) {
 
 // Nothing where a mass is no number, or negative: rounding decides about the losses then.
 std::optional<StepLoss> if_sound(StepLoss loss) {
-  const bool sound = std::all_of(loss.nodes.begin(), loss.nodes.end(),
-                                 [](const auto& node) { return node.mass >= 0 && node.mass <= 2; });
+  const bool sound = std::ranges::all_of(
+      loss.nodes, [](const auto& node) { return node.mass >= 0 && node.mass <= 2; });
   if (!sound || loss.nodes.empty()) return std::nullopt;
   return loss;
 }
@@ -106,18 +106,16 @@ void check_delta(double delta) {
 }
 
 bool any_of_kind(std::span<const Mechanism> mechanisms, Mechanism::Kind kind) {
-  return std::any_of(mechanisms.begin(), mechanisms.end(),
-                     [&](const Mechanism& m) { return m.kind == kind; });
+  return std::ranges::any_of(mechanisms, [&](const Mechanism& m) { return m.kind == kind; });
 }
 
 bool all_gaussian(std::span<const Mechanism> mechanisms) {
-  return std::all_of(mechanisms.begin(), mechanisms.end(),
-                     [](const Mechanism& m) { return m.kind == Mechanism::Kind::gaussian; });
+  return std::ranges::all_of(
+      mechanisms, [](const Mechanism& m) { return m.kind == Mechanism::Kind::gaussian; });
 }
 
 bool without_noise(std::span<const Mechanism> mechanisms) {
-  return std::any_of(mechanisms.begin(), mechanisms.end(),
-                     [](const Mechanism& m) { return std::isinf(m.mu); });
+  return std::ranges::any_of(mechanisms, [](const Mechanism& m) { return std::isinf(m.mu); });
 }
 
 double total_mu(std::span<const Mechanism> mechanisms) {

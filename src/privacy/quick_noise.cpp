@@ -22,13 +22,11 @@ constexpr double kPrecision = 5e-3;
 bool keeps(PrivacyEvent event, double z, double target, double delta) {
   event.noise_multiplier = z;
   const auto mechanisms = checked_mechanisms(std::span(&event, 1));
-  const auto directions = certified_directions(mechanisms);
-  const double tail = tail_for(mechanisms, delta);
   constexpr int kFirst = -18, kTrusted = -8, kLast = 4;
   std::optional<double> before;
   for (int refinement = kFirst; refinement <= kLast; ++refinement) {
     const auto value =
-        on_grid(mechanisms, directions, grid_for(mechanisms, tail, refinement), epsilon_at(delta));
+        on_grid(mechanisms, grid_for(mechanisms, delta, refinement), epsilon_at(delta));
     if (value && *value <= target) return true;
     if (before) {
       if (!value) return false;  // too fine a grid

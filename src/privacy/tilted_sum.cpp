@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "fft.hpp"
-#include "minimise.hpp"
+#include "search.hpp"
 
 namespace porter {
 namespace {
@@ -86,7 +86,7 @@ struct Spectrum {
 // most prod m_i^T_i expm1(sum T_i 2 e / m_i). Where |phi| >= e, one e / m is enough for that; the
 // other, at least 48 units times 1 + |log m|, covers log, atan2 and exp. Adding up the phases of
 // several events costs 4 units for each.
-Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, const RealFft& fft,
+Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, RealFft& fft,
                         std::size_t length) {
   const std::size_t count = length / 2 + 1;
   const double e = fft.relative_error();
@@ -176,7 +176,7 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
   const std::size_t length = RealFft::good_length(static_cast<std::size_t>(points));
   sum.first = static_cast<std::int64_t>(std::floor(low / sum.step)) - 1;
 
-  const RealFft fft(length);
+  RealFft fft(length);
   const auto spectrum = power_spectrum(phases, tilt, fft, length);
   const auto circle = fft.inverse(spectrum.values);
   sum.masses.resize(length);

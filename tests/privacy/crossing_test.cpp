@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "privacy/crossing.hpp"
+#include "privacy/search.hpp"
 
 #include <gtest/gtest.h>
 

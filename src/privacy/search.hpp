@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Searches along a line: where a predicate turns, a function is least, or falls to a target.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,39 @@
 #include <utility>
 
 namespace porter {
+
+/// The smallest x in [low, high] for which `holds`, to the last bit, where it is false and then
+/// true; `high` when it never is. The answer is always one for which it holds, or `high`.
+template <class Predicate>
+double smallest_with(double low, double high, const Predicate& holds) {
+  if (holds(low)) return low;
+  while (true) {
+    const double middle = low + (high - low) / 2;
+    if (!(low < middle && middle < high)) return high;
+    (holds(middle) ? high : low) = middle;
+  }
+}
+
+/// The argument in [low, high] that nearly minimises f, which should be unimodal there: golden
+/// section on the logarithm of the argument, to a fifth. Callers need no more: every
+/// argument gives a valid bound.
+template <class Function>
+double minimise_on_log_scale(const Function& f, double low, double high) {
+  constexpr double kGolden = 0.6180339887498949, kClose = 0.2;
+  double a = std::log(low), b = std::log(high);
+  double x1 = b - kGolden * (b - a), x2 = a + kGolden * (b - a);
+  double f1 = f(std::exp(x1)), f2 = f(std::exp(x2));
+  while (b - a > kClose) {
+    if (f1 <= f2) {
+      b = x2, x2 = x1, f2 = f1;
+      x1 = b - kGolden * (b - a), f1 = f(std::exp(x1));
+    } else {
+      a = x1, x1 = x2, f1 = f2;
+      x2 = a + kGolden * (b - a), f2 = f(std::exp(x2));
+    }
+  }
+  return std::exp(f1 <= f2 ? x1 : x2);
+}
 
 /// sqrt(a b), also where the product is no finite number. 0 < a, b.
 inline double geometric_mean(double a, double b) {
