@@ -30,49 +30,6 @@ std::string list_labels(const std::vector<double>& classes) {
   return text + (classes.size() > kShown ? ", ..." : "");
 }
 
-// Numbers the labels of tables.
-class Classes {
- public:
-  /// `whose` says in errors where the labels come from.
-  Classes(std::vector<double> labels, const char* whose, BrokenRows broken)
-      : labels_(std::move(labels)), whose_(whose), broken_(broken) {
-    for (const double label : labels_) numbers_.emplace(label, static_cast<float>(numbers_.size()));
-  }
-
-  Dataset apply(FileTable& table) const {
-    Dataset data = std::move(table.data);
-    data.classes = labels_;
-    data.labels.reserve(table.labels.size());
-    for (std::size_t row = 0; row < table.labels.size(); ++row) {
-      const auto label = table.labels[row];
-      const auto found = numbers_.find(label);
-      if (found == numbers_.end()) void_row(data, table, row);
-      data.labels.push_back(found == numbers_.end() ? 0.0F : found->second);
-    }
-    return data;
-  }
-
- private:
-  void void_row(Dataset& data, const FileTable& table, std::size_t row) const {
-    if (data.is_void(row)) return;
-    require(broken_ == BrokenRows::keep, ErrorKind::io, table.place(row), ": expected a label of ",
-            whose_, " (", list_labels(labels_), "), found ", table.labels[row]);
-    data.voids.resize(std::max(data.voids.size(), row + 1));
-    data.voids[row] = 1;
-  }
-
-  std::vector<double> labels_;
-  const char* whose_;
-  BrokenRows broken_;
-  std::map<double, float> numbers_;
-};
-
-Dataset with_targets(FileTable& table) {
-  Dataset data = std::move(table.data);
-  data.labels.assign(table.labels.begin(), table.labels.end());
-  return data;
-}
-
 // Says how many and where, not what they hold: a log is soon passed on.
 void warn_of_voids(const FileTable& table, const Dataset& data, std::string& warning) {
   const auto count = data.void_rows();
@@ -91,10 +48,29 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
                       std::vector<double> classes, BrokenRows broken) {
   const bool stated = !classes.empty();
   if (!stated && !regression) classes = distinct_labels(train);
-  const Classes numbers(std::move(classes), stated ? "data.classes" : "the training set", broken);
+  std::map<double, float> numbers;
+  for (const double label : classes) numbers.emplace(label, static_cast<float>(numbers.size()));
+
+  const auto number_of = [&](const FileTable& table, Dataset& data, std::size_t row) {
+    if (const auto found = numbers.find(table.labels[row]); found != numbers.end())
+      return found->second;
+    require(broken == BrokenRows::keep || data.is_void(row), ErrorKind::io, table.place(row),
+            ": expected a label of ", stated ? "data.classes" : "the training set", " (",
+            list_labels(classes), "), found ", table.labels[row]);
+    data.voids.resize(std::max(data.voids.size(), row + 1));
+    data.voids[row] = 1;
+    return 0.0F;
+  };
   DataPair pair;
   const auto labelled = [&](FileTable table) {
-    auto data = regression ? with_targets(table) : numbers.apply(table);
+    Dataset data = std::move(table.data);
+    if (regression) {
+      data.labels.assign(table.labels.begin(), table.labels.end());
+    } else {
+      data.classes = classes;
+      for (std::size_t row = 0; row < table.rows(); ++row)
+        data.labels.push_back(number_of(table, data, row));
+    }
     warn_of_voids(table, data, pair.warning);
     return data;
   };
