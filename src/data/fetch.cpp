@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/fetch.hpp"
+#include "data/catalog.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -24,24 +24,6 @@ namespace fs = std::filesystem;
 
 // Exit codes of curl: the server cannot go on in the middle of a file.
 constexpr int kHttpError = 22, kRangeError = 33, kBadResume = 36;
-
-// curl's standard error comes back through a pipe; its other streams lead nowhere.
-class SpawnActions {
- public:
-  explicit SpawnActions(int error_fd) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, error_fd, STDERR_FILENO);
-  }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
 
 // The last line: the earlier ones are the same trouble, once per retry.
 std::string last_line(std::string text) {
@@ -82,8 +64,14 @@ CurlResult run_curl(const std::string& url, const fs::path& path) {
   const FileDescriptor ours(ends[0]);
   FileDescriptor theirs(ends[1]);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, "curl", SpawnActions(theirs.get()).get(), nullptr,
-                                   arguments.data(), environ);
+  // Its standard error comes back through the pipe; its other streams lead nowhere.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDERR_FILENO);
+  const int error = ::posix_spawnp(&child, "curl", &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   require(error == 0, ErrorKind::io,
           "cannot start curl, which downloads the files: ", std::strerror(error),
           "; install curl, or download ", url, " by hand");

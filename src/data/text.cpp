@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -32,14 +34,10 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t kShown = 40;
   std::string out = "'";
   for (const char c : text.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
+    if (c >= ' ' && c <= '~')
       out += c;
-    } else {
-      out += "\\x";
-      out += "0123456789abcdef"[byte >> 4];
-      out += "0123456789abcdef"[byte & 15];
-    }
+    else
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return out + (text.size() > kShown ? "...'" : "'");
 }

@@ -166,13 +166,11 @@ void FileWriter::write(std::string_view bytes) {
 
 void FileWriter::finish() {
   if (::fsync(fd_.get()) != 0) fail_to("write");
-  rename();
+  finish_soon();
   if (!sync_name(path_)) fail_to("write");
 }
 
-void FileWriter::finish_soon() { rename(); }
-
-void FileWriter::rename() {
+void FileWriter::finish_soon() {
   if (::close(fd_.release()) != 0) fail_to("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
 }

@@ -2,12 +2,9 @@
 #include "porter/io/npy.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <limits>
-#include <numeric>
 
 #include "io/file.hpp"
 #include "npy_header.hpp"
@@ -64,20 +61,15 @@ class Header {
     require(rest.starts_with("(") && end != rest.npos, ErrorKind::io, name_,
             ": malformed shape in the .npy header");
     std::vector<std::size_t> shape;
-    std::size_t value = 0;
-    bool in_number = false;
-    for (const char c : rest.substr(1, end)) {
-      if (c >= '0' && c <= '9') {
-        require(value < std::numeric_limits<std::size_t>::max() / 16, ErrorKind::io, name_,
-                ": impossible shape in the .npy header");
-        value = value * 10 + static_cast<std::size_t>(c - '0');
-        in_number = true;
-      } else if (in_number) {
-        shape.push_back(value);
-        value = 0;
-        in_number = false;
-      }
+    const char *at = rest.data() + 1, *last = rest.data() + end;
+    while (at < last) {
+      std::size_t extent = 0;
+      const auto [next, error] = std::from_chars(at, last, extent);
+      require(error != std::errc::result_out_of_range, ErrorKind::io, name_,
+              ": impossible shape in the .npy header");
+      if (error == std::errc{}) shape.push_back(extent);
       require(shape.size() <= kMaxDimensions, ErrorKind::io, name_, ": too many dimensions");
+      at = error == std::errc{} ? next : at + 1;
     }
     return shape;
   }

@@ -58,18 +58,13 @@ double used_at_most(std::span<const Mechanism> mechanisms) {
   return sum * (1 + 1e-12);
 }
 
-// The opposite direction is never worse.
-Bounds single_step_delta(const Mechanism& mechanism, double epsilon) {
-  return mechanism.pair().delta(epsilon);
-}
-
 }  // namespace
 
 // The step without amplification bounds the search.
 Bounds single_step_epsilon(const Mechanism& mechanism, double delta) {
   const double most = gaussian_epsilon(delta, unamplified_mu(std::span(&mechanism, 1))).above;
   if (!std::isfinite(most)) return {0, most};
-  return epsilon_between(most, delta, [&](double e) { return single_step_delta(mechanism, e); });
+  return epsilon_between(most, delta, [&](double e) { return mechanism.pair().delta(e); });
 }
 
 EpsilonInterval interval_below(const Refined& upper, std::span<const Mechanism> mechanisms,
@@ -121,7 +116,7 @@ double delta(std::span<const PrivacyEvent> events, double epsilon) {
   if (without_noise(mechanisms)) return 1;
   if (all_gaussian(mechanisms))
     return gaussian_delta_bounds(epsilon, epsilon, total_mu(mechanisms)).above;
-  if (total_steps(mechanisms) == 1) return single_step_delta(mechanisms.front(), epsilon).above;
+  if (total_steps(mechanisms) == 1) return mechanisms.front().pair().delta(epsilon).above;
   constexpr double kSmallestDelta = 1e-20;  // smaller ones are not resolved
   const auto delta_at_epsilon = [epsilon](std::span<const LossPhase> phases) {
     return composed_delta(phases, epsilon);

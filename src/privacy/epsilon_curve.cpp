@@ -37,44 +37,40 @@ struct EpsilonCurve::State {
   std::mutex mutex;
   std::map<std::uint64_t, double> known;
 
-  double exact(std::uint64_t steps) const;
-  double composed(std::uint64_t steps) const;
-  void discretise();
-};
-
-double EpsilonCurve::State::exact(std::uint64_t steps) const {
-  auto shorter = event;
-  shorter.steps = steps;
-  return epsilon(shorter, delta).upper;
-}
-
-// Coarser grids bound from above as well: the coarsest that is good enough after all steps.
-void EpsilonCurve::State::discretise() {
-  const auto one = std::span(&mechanism, 1);
-  const auto found = refined(one, delta, epsilon_at(delta));
-  if (!found) return;
-  end = *found;
-  int refinement = end.refinement;
-  const auto good_enough = [&](int coarser) {
-    const auto value = on_grid(one, grid_for(one, delta, coarser), epsilon_at(delta));
-    return value && *value <= kCoarse * end.value;
-  };
-  for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
-  for (const auto direction : certified_directions(one))
-    losses.push_back(*mechanism.step_loss(direction, grid_for(one, delta, refinement)));
-}
-
-double EpsilonCurve::State::composed(std::uint64_t steps) const {
-  double largest = 0;
-  for (const auto& loss : losses) {
-    const LossPhase phase{loss, steps};
-    const auto value = composed_epsilon(std::span(&phase, 1), delta);
-    if (!value || !(*value >= 0))
-      return exact(steps);  // with next to no noise this grid may not fit few steps
-    largest = std::max(largest, *value);
+  double exact(std::uint64_t steps) const {
+    auto shorter = event;
+    shorter.steps = steps;
+    return epsilon(shorter, delta).upper;
   }
-  return std::min(largest, end.value);
-}
+
+  // Coarser grids bound from above as well: the coarsest that is good enough after all steps.
+  void discretise() {
+    const auto one = std::span(&mechanism, 1);
+    const auto found = refined(one, delta, epsilon_at(delta));
+    if (!found) return;
+    end = *found;
+    int refinement = end.refinement;
+    const auto good_enough = [&](int coarser) {
+      const auto value = on_grid(one, grid_for(one, delta, coarser), epsilon_at(delta));
+      return value && *value <= kCoarse * end.value;
+    };
+    for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
+    for (const auto direction : certified_directions(one))
+      losses.push_back(*mechanism.step_loss(direction, grid_for(one, delta, refinement)));
+  }
+
+  double composed(std::uint64_t steps) const {
+    double largest = 0;
+    for (const auto& loss : losses) {
+      const LossPhase phase{loss, steps};
+      const auto value = composed_epsilon(std::span(&phase, 1), delta);
+      if (!value || !(*value >= 0))
+        return exact(steps);  // with next to no noise this grid may not fit few steps
+      largest = std::max(largest, *value);
+    }
+    return std::min(largest, end.value);
+  }
+};
 
 EpsilonCurve::EpsilonCurve(const PrivacyEvent& event, double delta)
     : state_(std::make_unique<State>()) {

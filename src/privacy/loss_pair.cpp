@@ -57,16 +57,6 @@ Bounds remove_delta(Real e, Real q, double mu) {
   return scaled_gaussian(q, inside, 16 * kUnit * (1 + inside), mu);
 }
 
-// g delta_G(log(a q / g); mu) with a = exp(e), g = 1 - a (1 - q); it grows with g. 0 where g is not
-// positive: no loss is below log(1 - q).
-Bounds add_delta(Real e, Real q, double mu, int sign) {
-  const Real taken = std::expm1(e) * (1 - q);
-  const Real g = q - taken + static_cast<Real>(sign) * 8 * kUnit * (q + taken);
-  if (g <= 0) return {0, 0};
-  const Real inside = std::max<Real>(0, e + std::log(q / g));
-  return scaled_gaussian(g, inside, 16 * kUnit * (1 + inside + std::abs(std::log(g))), mu);
-}
-
 // LossPair::inverse_loss for `replace` and e >= 0, moved to the side of `sign` by more than its
 // rounding.
 Real inverse_replace_loss(Real e, Real q, Real mu, int sign) {
@@ -152,14 +142,6 @@ Bounds LossPair::delta(double epsilon) const {
     return {remove_delta(epsilon, low_q, mu).below, remove_delta(epsilon, high_q, mu).above};
   return {replace_delta(epsilon, low_q, mu * (1 - margin), -1).below,
           replace_delta(epsilon, high_q, mu * (1 + margin), +1).above};
-}
-
-Bounds LossPair::reverse_delta(double epsilon) const {
-  if (kind == Kind::replace || q == 1) return delta(epsilon);
-  if (!(epsilon >= 0)) return {0, 1};
-  const Real margin = kMuRounding;
-  return {add_delta(epsilon, q * (1 - margin), mu, -1).below,
-          add_delta(epsilon, std::min<Real>(1, q * (1 + margin)), mu, +1).above};
 }
 
 }  // namespace porter

@@ -28,11 +28,9 @@ struct LossPair {
 
   /// Around the hockey-stick divergence of one step, P(L > e) - exp(e) Q(L > e), for e >= 0. For
   /// `remove` this is q delta_G(log(1 + (exp(e) - 1) / q); mu). They hold for all q and mu within
-  /// kMuRounding of these.
-  Bounds delta(double epsilon) const;
-  /// The same for the opposite direction, Q against P. Never larger: with a = exp(e) >= 1 it is
+  /// kMuRounding of these, and for Q against P: with a = exp(e) >= 1 that is never larger, namely
   /// g delta_G(log(a q / g); mu), g = 1 - a (1 - q) <= q, and a q / g >= 1 + (a - 1) / q.
-  Bounds reverse_delta(double epsilon) const;
+  Bounds delta(double epsilon) const;
 };
 
 /// Beyond this loss exp() nears overflow.

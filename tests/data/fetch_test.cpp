@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/fetch.hpp"
+#include "data/catalog.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

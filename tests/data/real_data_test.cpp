@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/fetch.hpp"
+#include "data/catalog.hpp"
 #include "data/prepare.hpp"
 #include "data/sources.hpp"
 #include "data/summary.hpp"

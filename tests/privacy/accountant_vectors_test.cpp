@@ -113,8 +113,10 @@ double high_precision_value(const VectorRow& row) {
   const double e = row.number("epsilon");
   if (quantity == "delta_poisson_remove")
     return LossPair{LossPair::Kind::remove, q, 1 / z}.delta(e).above;
-  if (quantity == "delta_poisson_add")
-    return LossPair{LossPair::Kind::remove, q, 1 / z}.reverse_delta(e).above;
+  if (quantity == "delta_poisson_add") {
+    const double g = q - std::expm1(e) * (1 - q);
+    return g > 0 ? g * gaussian_delta(e + std::log(q / g), 1 / z) : 0;
+  }
   if (quantity == "delta_poisson_replace")
     return LossPair{LossPair::Kind::replace, q, 1 / z}.delta(e).above;
   require(quantity == "delta_wor_replace", ErrorKind::io, "unknown quantity ", quantity);

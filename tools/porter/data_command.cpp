@@ -6,7 +6,6 @@
 
 #include "commands.hpp"
 #include "data/catalog.hpp"
-#include "data/fetch.hpp"
 #include "data/summary.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"

@@ -73,7 +73,6 @@ class FileWriter {
 
  private:
   [[noreturn]] void fail_to(const char* action) const;
-  void rename();
 
   std::filesystem::path path_, temporary_;
   FileDescriptor fd_;
