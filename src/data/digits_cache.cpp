@@ -48,23 +48,20 @@ std::optional<Digits> decode_digits(std::string_view bytes, std::size_t count) {
 }
 
 Digits load_or_draw_digits(const std::optional<std::filesystem::path>& cache, std::size_t count) {
-  std::optional<std::filesystem::path> path;
-  if (cache) path = *cache / concat("synthetic-digits-", kVersion, ".bin");
-  std::error_code missing;
-  if (path && std::filesystem::exists(*path, missing)) {
-    try {
-      if (auto digits = decode_digits(read_file(*path), count)) return *std::move(digits);
-    } catch (const Error&) {  // unreadable: as good as missing
-    }
+  const auto file = concat("synthetic-digits-", kVersion, ".bin");
+  try {
+    if (cache)
+      if (auto digits = decode_digits(read_file(*cache / file), count)) return *std::move(digits);
+  } catch (const Error&) {  // missing or unreadable
   }
   ThreadPool pool;
   auto digits = draw_digits(0, count, pool);
-  if (path) {
-    try {
+  try {
+    if (cache) {
       std::filesystem::create_directories(*cache);
-      write_file(*path, encode_digits(digits));
-    } catch (const std::exception&) {  // the cache only saves time
+      write_file(*cache / file, encode_digits(digits));
     }
+  } catch (const std::exception&) {  // the cache only saves time
   }
   return digits;
 }

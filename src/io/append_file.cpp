@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 namespace porter {
@@ -27,16 +26,14 @@ std::string lock_holder(int fd) {
   if (::fstat(fd, &status) != 0) return {};
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
-    std::istringstream fields(line);
-    std::string number, kind, advisory, access, pid, place;
-    if (!(fields >> number >> kind >> advisory >> access >> pid >> place) || kind != "FLOCK")
-      continue;
+    int pid = 0;
     unsigned device_major = 0, device_minor = 0;
     unsigned long long inode = 0;
-    if (std::sscanf(place.c_str(), "%x:%x:%llu", &device_major, &device_minor, &inode) == 3 &&
+    if (std::sscanf(line.c_str(), "%*d: FLOCK %*s %*s %d %x:%x:%llu", &pid, &device_major,
+                    &device_minor, &inode) == 4 &&
         inode == status.st_ino && device_major == major(status.st_dev) &&
         device_minor == minor(status.st_dev))
-      return " (process " + pid + ")";
+      return concat(" (process ", pid, ")");
   }
   return {};
 }
