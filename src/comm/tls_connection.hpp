@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "comm/address.hpp"
-#include "io/descriptor.hpp"
+#include "io/file.hpp"
 #include "porter/comm/keys.hpp"
 #include "tls_wire.hpp"
 
