@@ -10,7 +10,7 @@ namespace porter {
 namespace {
 
 constexpr std::uint32_t kComparePeriod = 8;
-constexpr std::uint32_t kMostRequests = 3;
+constexpr std::uint32_t kMaxRequests = 3;
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void CopyWatch<Real>::start(std::uint32_t step) {
   wanted_.clear();
   for (auto& [sender, wrong] : wrong_) {
     if (wrong.asked != 0 && step - wrong.asked < 2) continue;  // the answer is on its way
-    require(wrong.times < kMostRequests, ErrorKind::protocol, exchange_.name(sender),
-            " was asked for its Q ", kMostRequests, " times and did not send it");
+    require(wrong.times < kMaxRequests, ErrorKind::protocol, exchange_.name(sender),
+            " was asked for its Q ", kMaxRequests, " times and did not send it");
     wrong = {step, wrong.times + 1};
     wanted_.push_back(sender);
   }

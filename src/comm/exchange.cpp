@@ -114,7 +114,7 @@ Exchange::Incoming Exchange::read(std::uint32_t step, std::size_t vectors,
   require_expected(update,
                    {.run = options_.run,
                     .sender = received.sender,
-                    .round = step,
+                    .step = step,
                     .encoding = options_.encoding,
                     .vectors = vectors},
                    peer);

@@ -45,7 +45,7 @@ RawHeader read_header(std::span<const std::byte> bytes, const FrameLimits& limit
   const auto run = in.take(raw.header.run.size());
   std::copy(run.begin(), run.end(), raw.header.run.begin());
   raw.header.sender = in.get<std::uint32_t>();
-  raw.header.round = in.get<std::uint32_t>();
+  raw.header.step = in.get<std::uint32_t>();
   raw.header.encoding = in.get<std::uint32_t>();
   raw.payload_bytes = in.get<std::uint32_t>();
   raw.header.digest = in.get<std::uint64_t>();
@@ -87,8 +87,8 @@ std::uint32_t encoding_id(std::string_view compressor_spec) {
 }
 
 FrameLimits frame_limits(std::size_t dim, std::size_t vectors) {
-  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
-  require(vectors >= 1 && vectors <= 255 && dim <= (kMost / vectors - kLengthBytes - kSpare) / 8,
+  constexpr std::size_t kMax = std::numeric_limits<std::uint32_t>::max();
+  require(vectors >= 1 && vectors <= 255 && dim <= (kMax / vectors - kLengthBytes - kSpare) / 8,
           ErrorKind::usage, "a frame cannot hold ", vectors, " vectors of ", dim,
           " entries: its length has 32 bits");
   return {vectors * (kLengthBytes + kSpare + 8 * dim)};
@@ -115,7 +115,7 @@ void encode_frame(const FrameHeader& header, std::span<const std::span<const std
   put(head, static_cast<std::uint8_t>(vectors.size()));
   head.insert(head.end(), header.run.begin(), header.run.end());
   put(head, header.sender);
-  put(head, header.round);
+  put(head, header.step);
   put(head, header.encoding);
   put(head, static_cast<std::uint32_t>(payload_bytes));
   put(head, header.digest);
@@ -174,10 +174,10 @@ void require_expected(const FrameView& frame, const ExpectedFrame& expected,
   require_frame(header.run == expected.run, peer, "it belongs to another run");
   require_frame(header.sender == expected.sender, peer, "it names agent ", header.sender,
                 " as its sender, agent ", expected.sender, " expected");
-  require_frame(header.round >= expected.round, peer, "round ", header.round, " came again, round ",
-                expected.round, " expected: a replayed frame");
-  require_frame(header.round <= expected.round, peer, "round ", header.round, " came before round ",
-                expected.round, ": a frame was lost or overtaken");
+  require_frame(header.step >= expected.step, peer, "step ", header.step, " came again, step ",
+                expected.step, " expected: a replayed frame");
+  require_frame(header.step <= expected.step, peer, "step ", header.step, " came before step ",
+                expected.step, ": a frame was lost or overtaken");
   require_frame(header.kind == FrameKind::update, peer, "an update expected, kind ",
                 int(header.kind), " found");
   require_frame(header.encoding == expected.encoding, peer, "encoding ", expected.encoding,

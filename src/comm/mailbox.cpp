@@ -9,11 +9,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A neighbour is at most one round ahead, unless it sends again what a restarted process missed.
-constexpr std::size_t kRoundsAhead = 3;
+// A neighbour is at most one step ahead, unless it sends again what a restarted process missed.
+constexpr std::size_t kStepsAhead = 3;
 // A connection that lasts is a good one, whether there was something to send or not.
 constexpr auto kLasting = 5s;
-// A round that takes longer is worth a line in the log.
+// A step that takes longer is worth a line in the log.
 constexpr auto kLongRound = 5s;
 // Wanted by a neighbour to whom this process has nothing to send.
 constexpr auto kNothing = ~std::uint32_t{0};
@@ -55,27 +55,27 @@ std::uint32_t Mailbox::meet() {
   }
 }
 
-void Mailbox::post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) {
+void Mailbox::post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) {
   const auto copy = std::make_shared<const Payload>(bytes.begin(), bytes.end());
   const std::lock_guard lock(mutex_);
   for (const auto target : hosting_.targets(sender))
     neighbours_.at(target).outbox.push_back(
-        {Parcel::Kind::message, round, sender, copy, std::string()});
+        {Parcel::Kind::message, step, sender, copy, std::string()});
   options_.wake();
 }
 
-std::span<const Received> Mailbox::collect(std::uint32_t round) {
+std::span<const Received> Mailbox::collect(std::uint32_t step) {
   std::unique_lock lock(mutex_);
-  collecting_ = round;
-  inbox_[round];  // there is always room for it,
-  make_room();    // also where somebody has sent later rounds first
+  collecting_ = step;
+  inbox_[step];  // there is always room for it,
+  make_room();   // also where somebody has sent later rounds first
   if (options_.links)
-    for (const auto process : missing(round)) options_.links->missing(name_of(process));
-  wait_for_all(lock, round);
+    for (const auto process : missing(step)) options_.links->missing(name_of(process));
+  wait_for_all(lock, step);
   collecting_.reset();
-  held_ = std::move(inbox_[round]);
-  inbox_.erase(round);
-  if (!options_.may_restart) settled_ = round;
+  held_ = std::move(inbox_[step]);
+  inbox_.erase(step);
+  if (!options_.may_restart) settled_ = step;
   make_room();
   received_.clear();
   for (const auto& [sender, bytes] : held_) received_.push_back({sender, bytes});
@@ -86,9 +86,9 @@ void Mailbox::make_room() {
   if (std::exchange(stalled_, false)) options_.wake();
 }
 
-void Mailbox::settle(std::uint32_t round) {
+void Mailbox::settle(std::uint32_t step) {
   const std::lock_guard lock(mutex_);
-  settled_ = std::max(settled_, round);
+  settled_ = std::max(settled_, step);
 }
 
 std::string Mailbox::finish() {
@@ -165,7 +165,7 @@ void Mailbox::set_over(ErrorKind kind, std::string text, std::uint32_t origin, s
 }
 
 // Somebody's time is up. Says what this process knows of it, and not more: others may reach it.
-void Mailbox::blame(std::uint32_t process, std::uint32_t round, Clock::time_point began) {
+void Mailbox::blame(std::uint32_t process, std::uint32_t step, Clock::time_point began) {
   const auto& neighbour = neighbours_.at(process);
   const auto& name = name_of(process);
   const auto& here = name_of(process_);
@@ -187,13 +187,13 @@ void Mailbox::blame(std::uint32_t process, std::uint32_t round, Clock::time_poin
     set_over(
         ErrorKind::network,
         concat(name, " is connected, but has sent nothing for ",
-               collecting_ ? concat("round ", round) : "the end of the run", " in ", waited, " s"),
+               collecting_ ? concat("step ", step) : "the end of the run", " in ", waited, " s"),
         process_, concat("it has waited ", waited, " s in vain for ", name));
   }
 }
 
-std::vector<std::uint32_t> Mailbox::missing(std::uint32_t round) const {
-  const auto& messages = inbox_.at(round);
+std::vector<std::uint32_t> Mailbox::missing(std::uint32_t step) const {
+  const auto& messages = inbox_.at(step);
   std::vector<std::uint32_t> processes;
   for (const auto agent : hosting_.sources(process_)) {
     const auto process = hosting_.process_of(agent);
@@ -204,50 +204,50 @@ std::vector<std::uint32_t> Mailbox::missing(std::uint32_t round) const {
 }
 
 // Of all whose messages are missing, whoever's time is up first ends the run, and the others are
-// told: nobody is woken for a part of a round, so no single one may be waited for.
-void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t round) {
+// told: nobody is woken for a part of a step, so no single one may be waited for.
+void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t step) {
   const auto began = Clock::now();
   auto line_due = began + kLongRound;
   while (true) {
     throw_if_over();
-    const auto processes = missing(round);
+    const auto processes = missing(step);
     if (processes.empty()) return;
     const auto end_of = [&](std::uint32_t p) { return deadline(neighbours_.at(p), began); };
     const auto first = *std::ranges::min_element(processes, {}, end_of);
     const auto now = Clock::now();
     if (now >= end_of(first)) {
-      blame(first, round, began);
+      blame(first, step, began);
     } else if (now >= line_due) {
       line_due = Clock::time_point::max();
-      say_who_is_missing(lock, round);
+      say_who_is_missing(lock, step);
     } else {
       changed_.wait_until(lock, std::min(end_of(first), line_due));
     }
   }
 }
 
-void Mailbox::say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t round) {
+void Mailbox::say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t step) {
   std::string names;
-  for (const auto process : missing(round))
+  for (const auto process : missing(step))
     names += (names.empty() ? "" : ", ") + name_of(process) +
              (neighbours_.at(process).present ? "" : " (not connected)");
   lock.unlock();
-  options_.report(concat("waiting for ", names, " in round ", round));
+  options_.report(concat("waiting for ", names, " in step ", step));
   lock.lock();
 }
 
-void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor,
+void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t step, Cursor& cursor,
                             std::uint32_t seen) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
-  require(round > to.forgotten, ErrorKind::protocol, name_of(neighbour), " asks for round ", round,
-          " again; it said before that all up to round ", to.forgotten, " is safe");
-  to.held = std::max(seen, round == kNothing ? 0 : round - 1);
+  require(step > to.forgotten, ErrorKind::protocol, name_of(neighbour), " asks for step ", step,
+          " again; it said before that all up to step ", to.forgotten, " is safe");
+  to.held = std::max(seen, step == kNothing ? 0 : step - 1);
   to.reached = was_welcome_ = true;
   to.refuses = false;
   to.reached_at = Clock::now();
   changed_.notify_all();
-  const auto at = std::ranges::find_if(to.outbox, [&](const auto& p) { return p.round >= round; });
+  const auto at = std::ranges::find_if(to.outbox, [&](const auto& p) { return p.step >= step; });
   cursor = {.next = to.first + static_cast<std::uint64_t>(at - to.outbox.begin())};
 }
 
@@ -270,8 +270,8 @@ std::optional<Mailbox::Parcel> Mailbox::next(std::uint32_t neighbour, Cursor& cu
 void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
-  while (!to.outbox.empty() && to.outbox.front().round <= settled) {
-    to.forgotten = to.outbox.front().round;
+  while (!to.outbox.empty() && to.outbox.front().step <= settled) {
+    to.forgotten = to.outbox.front().step;
     to.outbox.pop_front();
     ++to.first;
   }
@@ -335,13 +335,13 @@ void Mailbox::lost(std::uint32_t neighbour) {
 
 std::uint32_t Mailbox::wanted_from(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
-  auto round = kNothing;
+  auto step = kNothing;
   for (const auto& [agent, last] : last_)
-    if (hosting_.process_of(agent) == neighbour) round = std::min(round, last + 1);
-  return round;
+    if (hosting_.process_of(agent) == neighbour) step = std::min(step, last + 1);
+  return step;
 }
 
-bool Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender,
+bool Mailbox::deliver(std::uint32_t neighbour, std::uint32_t step, std::uint32_t sender,
                       Payload& bytes) {
   const std::lock_guard lock(mutex_);
   const auto last = last_.find(sender);
@@ -350,27 +350,27 @@ bool Mailbox::deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_
   auto& from = neighbours_.at(neighbour);
   from.brought_something = true;
   if (std::exchange(from.waits, false)) changed_.notify_all();
-  if (round <= last->second) {  // sent again; it is here already
-    if (round > from.sent_again) from.progress_at = Clock::now();
-    from.sent_again = std::max(from.sent_again, round);
+  if (step <= last->second) {  // sent again; it is here already
+    if (step > from.sent_again) from.progress_at = Clock::now();
+    from.sent_again = std::max(from.sent_again, step);
     return true;
   }
-  const bool is_next = round == last->second + 1 || (last->second == 0 && !options_.may_restart);
-  require(is_next, ErrorKind::protocol, name_of(neighbour), " sent round ", round, " of agent ",
-          sender, " after round ", last->second);
+  const bool is_next = step == last->second + 1 || (last->second == 0 && !options_.may_restart);
+  require(is_next, ErrorKind::protocol, name_of(neighbour), " sent step ", step, " of agent ",
+          sender, " after step ", last->second);
   if (over_) return true;
-  const bool full = inbox_.size() >= kRoundsAhead && !inbox_.contains(round);
+  const bool full = inbox_.size() >= kStepsAhead && !inbox_.contains(step);
   stalled_ |= full;
   if (full) return false;
-  last->second = round;
+  last->second = step;
   from.progress_at = Clock::now();
   from.sent_again = 0;
-  inbox_[round][sender] = std::move(bytes);
-  if (options_.trace) options_.trace->arrived(round, name_of(neighbour), Clock::now());
-  if (round != collecting_) return true;
+  inbox_[step][sender] = std::move(bytes);
+  if (options_.trace) options_.trace->arrived(step, name_of(neighbour), Clock::now());
+  if (step != collecting_) return true;
   if (options_.links) options_.links->arrived(name_of(neighbour));
-  // Nobody needs to wake up for a part of a round.
-  if (inbox_[round].size() == hosting_.sources(process_).size()) changed_.notify_all();
+  // Nobody needs to wake up for a part of a step.
+  if (inbox_[step].size() == hosting_.sources(process_).size()) changed_.notify_all();
   return true;
 }
 

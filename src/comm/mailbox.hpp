@@ -30,7 +30,7 @@ class Mailbox {
   struct Options {
     /// How long a neighbour may be out of reach: before it was reached first, and later.
     std::chrono::milliseconds start_wait, peer_wait;
-    /// How long one may be there and not send what a round needs.
+    /// How long one may be there and not send what a step needs.
     std::chrono::milliseconds round_wait{600'000};
     std::uint32_t resume_after = 0;
     std::uint32_t forgotten = 0;  ///< what a restarted process cannot send again
@@ -45,12 +45,12 @@ class Mailbox {
           Options options);
 
   // The transport's own side.
-  /// Waits until begin_sending was called for every neighbour. The last round that one of them
+  /// Waits until begin_sending was called for every neighbour. The last step that one of them
   /// holds, or has seen.
   std::uint32_t meet();
-  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes);
-  std::span<const Received> collect(std::uint32_t round);
-  void settle(std::uint32_t round);
+  void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes);
+  std::span<const Received> collect(std::uint32_t step);
+  void settle(std::uint32_t step);
   /// Waits for all neighbours to finish, too. The names of those that were out of reach for too
   /// long instead; they are waited for as long as somebody else is, and nobody is told that they
   /// are lost.
@@ -67,7 +67,7 @@ class Mailbox {
   // A link to a neighbour. Each connection has its own cursor.
   struct Parcel {
     enum class Kind { message, gave_up, finished } kind;
-    std::uint32_t round = 0, sender = 0;  ///< of who gave up: the sender is its process
+    std::uint32_t step = 0, sender = 0;  ///< of who gave up: the sender is its process
     std::shared_ptr<const Payload> bytes;
     std::string text;
   };
@@ -75,9 +75,9 @@ class Mailbox {
     std::uint64_t next = 0;
     bool said_over = false, said_finished = false;
   };
-  /// The neighbour is reached and wants everything from `round` on; it may have `seen` more before
+  /// The neighbour is reached and wants everything from `step` on; it may have `seen` more before
   /// it restarted. Error{protocol} if some of what it wants is forgotten.
-  void begin_sending(std::uint32_t neighbour, std::uint32_t round, Cursor& cursor,
+  void begin_sending(std::uint32_t neighbour, std::uint32_t step, Cursor& cursor,
                      std::uint32_t seen = 0);
   /// What is to be sent next, if there is something.
   std::optional<Parcel> next(std::uint32_t neighbour, Cursor& cursor);
@@ -93,11 +93,11 @@ class Mailbox {
   // A link from a neighbour.
   void connected(std::uint32_t neighbour);
   void lost(std::uint32_t neighbour);
-  /// The round from which on this process needs the neighbour's messages.
+  /// The step from which on this process needs the neighbour's messages.
   std::uint32_t wanted_from(std::uint32_t neighbour);
   /// False while the process is too far behind to take it. Error{protocol} on what the neighbour
   /// must not send.
-  bool deliver(std::uint32_t neighbour, std::uint32_t round, std::uint32_t sender, Payload& bytes);
+  bool deliver(std::uint32_t neighbour, std::uint32_t step, std::uint32_t sender, Payload& bytes);
   void finished(std::uint32_t neighbour);
   std::uint32_t settled();
   /// That the run is over, if it is.
@@ -112,8 +112,8 @@ class Mailbox {
     // to it
     std::deque<Parcel> outbox;
     std::uint64_t first = 0;            // number of the outbox's first parcel
-    std::uint32_t forgotten = 0;        // the last round that was dropped from the outbox
-    std::optional<std::uint32_t> held;  // the last round that it had had when it answered last
+    std::uint32_t forgotten = 0;        // the last step that was dropped from the outbox
+    std::optional<std::uint32_t> held;  // the last step that it had had when it answered last
     bool heard_finish = false, heard_over = false;
     bool reached = false, refuses = false;
     Clock::time_point unreached_at = Clock::now(), reached_at = unreached_at;
@@ -124,7 +124,7 @@ class Mailbox {
     // but for the first: who comes back again and again to no effect is out of reach.
     Clock::time_point lost_at = Clock::now(), connected_at = lost_at;
     bool brought_something = false;  // over the present connection
-    // What it sends again counts as progress, each round once until there is a new one.
+    // What it sends again counts as progress, each step once until there is a new one.
     std::uint32_t sent_again = 0;
     Clock::time_point progress_at = lost_at;
     bool waits = false;
@@ -146,10 +146,10 @@ class Mailbox {
   void throw_if_over() const;
   void make_room();
   void set_over(ErrorKind kind, std::string text, std::uint32_t origin, std::string reason);
-  void blame(std::uint32_t process, std::uint32_t round, Clock::time_point began);
-  std::vector<std::uint32_t> missing(std::uint32_t round) const;
-  void wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t round);
-  void say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t round);
+  void blame(std::uint32_t process, std::uint32_t step, Clock::time_point began);
+  std::vector<std::uint32_t> missing(std::uint32_t step) const;
+  void wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t step);
+  void say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t step);
 
   const Hosting hosting_;
   const std::uint32_t process_;
@@ -159,11 +159,11 @@ class Mailbox {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint32_t, Neighbour> neighbours_;
-  std::map<std::uint32_t, std::uint32_t> last_;                      // per source agent: round
-  std::map<std::uint32_t, std::map<std::uint32_t, Payload>> inbox_;  // by round, by sender
+  std::map<std::uint32_t, std::uint32_t> last_;                      // per source agent: step
+  std::map<std::uint32_t, std::map<std::uint32_t, Payload>> inbox_;  // by step, by sender
   std::map<std::uint32_t, Payload> held_;                            // what received_ points into
   std::vector<Received> received_;
-  std::optional<std::uint32_t> collecting_;  // the round that is waited for
+  std::optional<std::uint32_t> collecting_;  // the step that is waited for
   std::uint32_t settled_;
   std::optional<Over> over_;
   bool finishing_ = false, was_welcome_ = false;

@@ -18,48 +18,48 @@ double microseconds(RoundTrace::Clock::duration time) {
 
 }  // namespace
 
-void RoundTrace::add(std::string name, std::uint32_t round, Clock::time_point begin,
+void RoundTrace::add(std::string name, std::uint32_t step, Clock::time_point begin,
                      Clock::time_point end) {
-  if (events_.size() < kMostEvents) events_.push_back({std::move(name), round, begin, end});
+  if (events_.size() < kMaxEvents) events_.push_back({std::move(name), step, begin, end});
 }
 
-void RoundTrace::posted(std::uint32_t round, Clock::time_point begin, Clock::time_point end) {
+void RoundTrace::posted(std::uint32_t step, Clock::time_point begin, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
-  if (last_ != Clock::time_point{}) add(round == round_ ? "gradient" : "mix", round, last_, begin);
-  add("post", round, begin, end);
-  round_ = round;
+  if (last_ != Clock::time_point{}) add(step == step_ ? "gradient" : "mix", step, last_, begin);
+  add("post", step, begin, end);
+  step_ = step;
   last_ = end;
 }
 
-void RoundTrace::waited(std::uint32_t round, Clock::time_point begin, Clock::time_point end) {
+void RoundTrace::waited(std::uint32_t step, Clock::time_point begin, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
-  add("gradient", round, last_, begin);
-  add("wait", round, begin, end);
+  add("gradient", step, last_, begin);
+  add("wait", step, begin, end);
   last_ = end;
 }
 
-void RoundTrace::taken(std::uint32_t round, Clock::time_point end) {
+void RoundTrace::taken(std::uint32_t step, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
-  add("take", round, last_, end);
+  add("take", step, last_, end);
   last_ = end;
 }
 
-void RoundTrace::arrived(std::uint32_t round, const std::string& from, Clock::time_point at) {
+void RoundTrace::arrived(std::uint32_t step, const std::string& from, Clock::time_point at) {
   const std::lock_guard lock(mutex_);
-  add("from " + from, round, at, at);
+  add("from " + from, step, at, at);
 }
 
 std::string RoundTrace::to_json() const {
   const std::lock_guard lock(mutex_);
   auto list = nlohmann::ordered_json::array();
-  for (const auto& [name, round, begin, end] : events_) {
+  for (const auto& [name, step, begin, end] : events_) {
     const bool at_once = begin == end;
     nlohmann::ordered_json event = {{"name", name},
                                     {"ph", at_once ? "i" : "X"},
                                     {"ts", microseconds(begin.time_since_epoch())},
                                     {"pid", process_},
                                     {"tid", at_once ? 1 : 0},
-                                    {"args", {{"round", round}}}};
+                                    {"args", {{"round", step}}}};
     if (at_once)
       event["s"] = "t";
     else

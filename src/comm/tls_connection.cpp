@@ -21,7 +21,7 @@ namespace porter {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 14;         // bytes of a TLS record
-constexpr std::size_t kMostDrained = 1 << 16;   // of somebody who is being turned away
+constexpr std::size_t kMaxDrained = 1 << 16;    // of somebody who is being turned away
 constexpr long kLongestCertificates = 1 << 14;  // bytes, of all that the other end shows
 constexpr const char* kEnded = "it ended the connection";
 
@@ -266,7 +266,7 @@ void Connection::say_no_more() { ::shutdown(socket_.get(), SHUT_WR); }
 
 bool Connection::drain() {
   std::array<std::byte, kPiece> piece;
-  for (std::size_t total = 0; total < kMostDrained;) {
+  for (std::size_t total = 0; total < kMaxDrained;) {
     const auto count = ::recv(socket_.get(), piece.data(), piece.size(), 0);
     if (count == 0) return true;
     if (count < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;

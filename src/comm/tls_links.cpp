@@ -18,7 +18,7 @@ constexpr int kFramesAtOnce = 64;  // of one link, then the others have their tu
 // To let a neighbour forget a few rounds is not worth a message of its own.
 constexpr std::uint32_t kSettledAtOnce = 8;
 constexpr auto kFirstRetry = 50ms, kLastRetry = 2000ms;
-constexpr std::size_t kMostReasons = 4;
+constexpr std::size_t kMaxReasons = 4;
 
 std::array<std::byte, 4> bytes_of(std::uint32_t value) {
   return std::bit_cast<std::array<std::byte, 4>>(value);
@@ -151,7 +151,7 @@ void IncomingLink::greet(const Hello& hello) {
 
 bool IncomingLink::deliver(Stalled& message) {
   try {
-    return hub_.mailbox.deliver(neighbour_, message.head.round, message.head.sender, message.bytes);
+    return hub_.mailbox.deliver(neighbour_, message.head.step, message.head.sender, message.bytes);
   } catch (const Error& error) {
     hub_.mailbox.give_up(error);
     throw;
@@ -285,7 +285,7 @@ void OutgoingLink::send_all() {
     switch (parcel->kind) {
       case Mailbox::Parcel::Kind::message: {
         std::array<std::byte, kMessageHead> head;
-        std::ranges::copy(bytes_of(parcel->round), head.begin());
+        std::ranges::copy(bytes_of(parcel->step), head.begin());
         std::ranges::copy(bytes_of(parcel->sender), head.begin() + 4);
         connection_->send(LinkKind::message, head, *parcel->bytes);
         break;
@@ -335,7 +335,7 @@ void OutgoingLink::close(const std::string& why) {
 
 // Why the neighbour cannot be reached, once for each of the first reasons.
 void OutgoingLink::tell(const std::string& text) {
-  if (told_.size() < kMostReasons && told_.insert(text).second) hub_.options.report(text);
+  if (told_.size() < kMaxReasons && told_.insert(text).second) hub_.options.report(text);
 }
 
 }  // namespace porter

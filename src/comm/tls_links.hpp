@@ -69,7 +69,7 @@ class IncomingLink {
   bool said_heard_over_ = false, said_heard_finish_ = false;
   std::string refusal_;
   std::optional<Stalled> stalled_;  // a message for which there is no room yet
-  std::uint32_t told_ = 0;          // the settled round that the neighbour knows
+  std::uint32_t told_ = 0;          // the settled step that the neighbour knows
 };
 
 /// A link that this process opens: connects, sends, and connects again until all is over.

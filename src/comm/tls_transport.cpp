@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kShortPatience = 2s, kLongPatience = 10s;
 constexpr auto kLook = 50ms;         // deadlines are looked at that often
 constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
 constexpr std::size_t kLongestMessage = ~std::uint32_t{0} - kMessageHead;
-constexpr std::size_t kMostPlaces = 128, kFewestPlaces = 8;
+constexpr std::size_t kMaxPlaces = 128, kFewestPlaces = 8;
 
 // How long a caller may take to show its certificate, and then to say hello.
 std::chrono::milliseconds patience_of(const NetworkOptions& options) {
@@ -37,7 +37,7 @@ std::chrono::milliseconds patience_of(const NetworkOptions& options) {
 std::size_t places_at_the_door() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 8), kFewestPlaces, kMostPlaces);
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 8), kFewestPlaces, kMaxPlaces);
 }
 
 std::vector<std::string> names_of(const std::vector<Peer>& peers) {
@@ -114,14 +114,12 @@ class TlsTransport final : public NetworkTransport {
   }
 
   std::uint32_t meet() override { return mailbox_.meet(); }
-  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+  void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) override {
     require_postable(hosting_, options_.process, sender, bytes.size(), options_.max_message);
-    mailbox_.post(round, sender, bytes);
+    mailbox_.post(step, sender, bytes);
   }
-  std::span<const Received> collect(std::uint32_t round) override {
-    return mailbox_.collect(round);
-  }
-  void settle(std::uint32_t round) override { mailbox_.settle(round); }
+  std::span<const Received> collect(std::uint32_t step) override { return mailbox_.collect(step); }
+  void settle(std::uint32_t step) override { mailbox_.settle(step); }
   void abandon() override { abandoned_ = true; }
   void finish() override {
     const auto away = mailbox_.finish();

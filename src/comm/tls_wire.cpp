@@ -51,13 +51,13 @@ std::string value_of(const Facts& facts, const std::string& key) {
 
 // A long text is cut to where it begins to differ from the other.
 std::string excerpt(const std::string& text, const std::string& other) {
-  constexpr std::size_t kMost = 60, kBefore = 12;
-  if (text.size() <= kMost) return text;
+  constexpr std::size_t kMax = 60, kBefore = 12;
+  if (text.size() <= kMax) return text;
   const auto differs =
       static_cast<std::size_t>(std::ranges::mismatch(text, other).in1 - text.begin());
-  const auto begin = differs <= kMost - kBefore ? 0 : differs - kBefore;
-  return concat(begin > 0 ? "..." : "", text.substr(begin, kMost),
-                begin + kMost < text.size() ? "..." : "");
+  const auto begin = differs <= kMax - kBefore ? 0 : differs - kBefore;
+  return concat(begin > 0 ? "..." : "", text.substr(begin, kMax),
+                begin + kMax < text.size() ? "..." : "");
 }
 
 // Who says what, when, and how long it may be.
@@ -69,10 +69,10 @@ struct Rule {
 const std::map<LinkKind, Rule> kRules = {
     {LinkKind::hello, {Rule::opener, false, kLongestHello}},
     {LinkKind::welcome, {Rule::taker, false, 12}},
-    {LinkKind::refusal, {Rule::taker, false, kMostSaid}},
+    {LinkKind::refusal, {Rule::taker, false, kMaxSaid}},
     {LinkKind::message, {Rule::opener, true, kMessageHead}},  // and what it may carry
     {LinkKind::settled, {Rule::taker, true, 4}},
-    {LinkKind::gave_up, {Rule::both, true, 4 + kMostSaid}},
+    {LinkKind::gave_up, {Rule::both, true, 4 + kMaxSaid}},
     {LinkKind::heard_over, {Rule::both, true, 0}},
     {LinkKind::finished, {Rule::opener, true, 0}},
     {LinkKind::heard_finish, {Rule::taker, true, 0}},
@@ -143,7 +143,7 @@ Welcome decode_welcome(std::span<const std::byte> body, const std::string& peer)
 Payload encode_gave_up(const GaveUp& news) {
   Payload bytes;
   put(bytes, news.origin);
-  append(bytes, std::string_view(news.reason).substr(0, kMostSaid));
+  append(bytes, std::string_view(news.reason).substr(0, kMaxSaid));
   return bytes;
 }
 
@@ -209,7 +209,7 @@ std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbou
   return std::nullopt;
 }
 
-std::string cited(const std::string& said) { return without_controls(said.substr(0, kMostSaid)); }
+std::string cited(const std::string& said) { return without_controls(said.substr(0, kMaxSaid)); }
 std::string cited(std::span<const std::byte> said) { return cited(to_string(said)); }
 
 }  // namespace porter

@@ -26,10 +26,10 @@ enum class LinkKind : std::uint8_t {
   ping = 10,         // either way
 };
 
-inline constexpr std::size_t kLinkHeader = 5;   // kind (1), length of the body (4)
-inline constexpr std::size_t kMostSaid = 1000;  // bytes of a text
+inline constexpr std::size_t kLinkHeader = 5;  // kind (1), length of the body (4)
+inline constexpr std::size_t kMaxSaid = 1000;  // bytes of a text
 inline constexpr std::size_t kLongestHello = 1 << 18;
-inline constexpr std::size_t kMessageHead = 8;  // round (4), agent (4)
+inline constexpr std::size_t kMessageHead = 8;  // step (4), agent (4)
 
 struct LinkHeader {
   LinkKind kind;
@@ -56,7 +56,7 @@ struct GaveUp {
   std::string reason;
 };
 struct MessageHead {
-  std::uint32_t round = 0, sender = 0;
+  std::uint32_t step = 0, sender = 0;
 };
 
 void put_header(Payload& bytes, LinkKind kind, std::size_t length);

@@ -277,8 +277,8 @@ ConfigKey number_row(std::string_view path, Get get, Range range, const char* he
 
 template <class Get>
 ConfigKey count_row(std::string_view path, Get get, std::int64_t least, const char* help,
-                    std::int64_t most = TomlSection::kMostCount) {
-  const auto type = most == TomlSection::kMostCount
+                    std::int64_t most = TomlSection::kMaxCount) {
+  const auto type = most == TomlSection::kMaxCount
                         ? concat("a whole number >= ", least)
                         : concat("a whole number from ", least, " to ", most);
   return row(path, get, type, help, [least, most](TomlSection& from, Name name, auto& value) {

@@ -10,7 +10,7 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kMostParts = 16;  // of a dotted key; ours have two
+constexpr std::size_t kMaxParts = 16;  // of a dotted key; ours have two
 
 // Tables are nested as deep as keys have parts, and the parser and its destructors go down there
 // one call per part. So a longer key is refused before it is parsed.
@@ -41,8 +41,8 @@ void refuse_deep_keys(std::string_view text, const std::string& source) {
     } else if (c == '#') {
       comment = true;
     } else if (c == '.') {
-      require(++parts <= kMostParts, ErrorKind::usage, source, ":", line,
-              ": expected keys of at most ", kMostParts, " parts, found a longer one");
+      require(++parts <= kMaxParts, ErrorKind::usage, source, ":", line,
+              ": expected keys of at most ", kMaxParts, " parts, found a longer one");
     } else if (c == '=' || c == ',' || c == '{' || c == '}' || c == '[' || c == ']') {
       parts = 1;
     }

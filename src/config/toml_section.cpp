@@ -28,9 +28,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 // What an error says of a value: a long one is cut.
 std::string found(const toml::node& node) {
-  constexpr std::size_t kMost = 100;
+  constexpr std::size_t kMax = 100;
   auto text = toml_text(node);
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  if (text.size() > kMax) text = text.substr(0, kMax) + "...";
   return text;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kHeader = 58, kFooter = 62, kMinWidth = 460;
 // More would make a file that browsers are slow to show; an even sample looks the same.
-constexpr std::size_t kMostNodes = 2000, kMostEdges = 5000;
+constexpr std::size_t kMaxNodes = 2000, kMaxEdges = 5000;
 
 constexpr std::string_view kStyle = R"(<style>
 .porter-graph{--back:#ffffff;--ink:#1f2933;--soft:#616e7c;--node:#f0f4f8;--plus:#2f6fb5;--minus:#c4512d}
@@ -79,10 +79,10 @@ class Picture {
     svg_ += fmt::format("<title>Graph of {} agents</title>\n", graph_.nodes());
     svg_ += "<rect class=\"back\" width=\"100%\" height=\"100%\" rx=\"10\"/>\n";
     draw_header();
-    for_sample(marks_.size(), kMostEdges, [&](std::size_t e) { draw_edge(marks_[e]); });
+    for_sample(marks_.size(), kMaxEdges, [&](std::size_t e) { draw_edge(marks_[e]); });
     if (marks_.size() <= layout_.labelled_edges)
       for (const auto& mark : marks_) draw_weight(mark);
-    for_sample(graph_.nodes(), kMostNodes, [&](std::size_t i) { draw_node(i); });
+    for_sample(graph_.nodes(), kMaxNodes, [&](std::size_t i) { draw_node(i); });
     draw_legend(height - kFooter + 20);
     return svg_ + "</svg>\n";
   }
@@ -195,9 +195,9 @@ class Picture {
 
   std::string left_out() const {
     const std::size_t n = graph_.nodes(), m = marks_.size();
-    if (n <= kMostNodes && m <= kMostEdges) return {};
-    return fmt::format("; drawn: {} of {} agents, {} of {} edges", std::min(n, kMostNodes), n,
-                       std::min(m, kMostEdges), m);
+    if (n <= kMaxNodes && m <= kMaxEdges) return {};
+    return fmt::format("; drawn: {} of {} agents, {} of {} edges", std::min(n, kMaxNodes), n,
+                       std::min(m, kMaxEdges), m);
   }
 
   const Graph& graph_;

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostSettings = 100000;
-constexpr std::uint32_t kMostHalvings = 16;
+constexpr std::size_t kMaxSettings = 100000;
+constexpr std::uint32_t kMaxHalvings = 16;
 constexpr std::uint32_t kTriesPerSetting = 20;  // a random search draws none twice, if it can
 
 // A list or the text of a SweepValues.
@@ -61,9 +61,9 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
       });
     }
   }
-  read_optional(section, "random", options.random, 0, kMostSettings);
-  read_optional(section, "seeds", options.seeds, 1, kMostSeeds);
-  read_optional(section, "halving", options.halving, 0, kMostHalvings);
+  read_optional(section, "random", options.random, 0, kMaxSettings);
+  read_optional(section, "seeds", options.seeds, 1, kMaxSeeds);
+  read_optional(section, "halving", options.halving, 0, kMaxHalvings);
   section.read("hopeless", options.hopeless);
   if (section.find("metric")) section.read("metric", options.metric.emplace());
   section.refuse_unknown_keys();
@@ -123,9 +123,9 @@ void check(const SweepOptions& options) {
     require(!value || (*value >= least && *value <= most), ErrorKind::usage, name,
             ": expected a whole number from ", least, " to ", most, ", found ", value.value_or(0));
   };
-  within(options.random, "random", 0, kMostSettings);
-  within(options.seeds, "seeds", 1, kMostSeeds);
-  within(options.halving, "halving", 0, kMostHalvings);
+  within(options.random, "random", 0, kMaxSettings);
+  within(options.seeds, "seeds", 1, kMaxSeeds);
+  within(options.halving, "halving", 0, kMaxHalvings);
   const double hopeless = options.hopeless.value_or(10);
   require(hopeless == 0 || (hopeless > 1 && std::isfinite(hopeless)), ErrorKind::usage,
           "hopeless: expected 0 (off) or a factor above 1, found ", hopeless);
@@ -138,8 +138,8 @@ std::vector<Values> grid(const std::vector<SweepValues>& axes) {
   for (const auto& axis : axes) {
     std::vector<Values> longer;
     const auto values = axis.all();
-    require(settings.size() * values.size() <= kMostSettings, ErrorKind::usage,
-            "the grid has more than ", kMostSettings, " settings; use a random search");
+    require(settings.size() * values.size() <= kMaxSettings, ErrorKind::usage,
+            "the grid has more than ", kMaxSettings, " settings; use a random search");
     for (const auto& setting : settings)
       for (const auto& value : values) {
         longer.push_back(setting);

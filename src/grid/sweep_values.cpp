@@ -12,7 +12,7 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kMostValues = 1000;
+constexpr std::size_t kMaxValues = 1000;
 
 // At commas outside of quotes and brackets.
 std::vector<std::string> split_list(std::string_view text) {
@@ -92,8 +92,8 @@ void SweepValues::read_range(std::string_view kind, std::string_view argument) {
   high_ = *high;
   if (colon == argument.npos) return;
   const auto count = parse_number<std::size_t>(argument.substr(colon + 1));
-  require(count && *count >= 2 && *count <= kMostValues, ErrorKind::usage, "vary ", key_,
-          ": expected 2 to ", kMostValues, " values behind the last colon, found \"", text_, "\"");
+  require(count && *count >= 2 && *count <= kMaxValues, ErrorKind::usage, "vary ", key_,
+          ": expected 2 to ", kMaxValues, " values behind the last colon, found \"", text_, "\"");
   count_ = *count;
 }
 

@@ -12,7 +12,7 @@ namespace porter {
 
 namespace {
 
-constexpr std::size_t kMostParameters = 0xFFFFFFFF;  // what a message has positions for
+constexpr std::size_t kMaxParameters = 0xFFFFFFFF;  // what a message has positions for
 
 template <class Real>
 void sigmoid(std::span<Real> t) {
@@ -66,8 +66,8 @@ Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, boo
   std::size_t inputs = features;
   for (const auto outputs : widths) {
     require(outputs > 0, ErrorKind::usage, "model.hidden: a layer needs at least one unit");
-    require(outputs <= kMostParameters && (inputs + 1) * outputs <= kMostParameters - dim,
-            ErrorKind::usage, "model.hidden: expected at most ", kMostParameters,
+    require(outputs <= kMaxParameters && (inputs + 1) * outputs <= kMaxParameters - dim,
+            ErrorKind::usage, "model.hidden: expected at most ", kMaxParameters,
             " parameters; a layer of ", inputs, " inputs and ", outputs, " outputs leads beyond");
     list.push_back({inputs, outputs, dim, dim + inputs * outputs, biased});
     dim += (inputs + (biased ? 1 : 0)) * outputs;

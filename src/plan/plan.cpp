@@ -13,8 +13,8 @@
 namespace porter {
 namespace {
 
-constexpr std::uint64_t kMostRounds = 10'000'000;
-constexpr std::size_t kMostBatches = 8;
+constexpr std::uint64_t kMaxRounds = 10'000'000;
+constexpr std::size_t kMaxBatches = 8;
 constexpr double kSlack = 1.25;  // the prediction of a floor is not better than that
 constexpr double kFarTooManyRounds = 1e6;
 
@@ -42,8 +42,8 @@ void check(const PlanRequest& request) {
   require(!request.batch || (*request.batch >= 1 && *request.batch <= request.records),
           ErrorKind::usage, "batch: expected 1 to m = ", request.records, ", found ",
           request.batch.value_or(0));
-  require(!request.rounds || (*request.rounds >= 1 && *request.rounds <= kMostRounds),
-          ErrorKind::usage, "rounds: expected 1 to ", kMostRounds, ", found ",
+  require(!request.rounds || (*request.rounds >= 1 && *request.rounds <= kMaxRounds),
+          ErrorKind::usage, "rounds: expected 1 to ", kMaxRounds, ", found ",
           request.rounds.value_or(0));
   require(request.sampler != Sampler::full ||
               request.batch.value_or(request.records) == request.records,
@@ -62,7 +62,7 @@ std::vector<std::size_t> batches_for(const PlanRequest& request) {
   if (request.sampler == Sampler::full) return {request.records};
   int octaves = 0;
   while ((request.records >> octaves) > 1) ++octaves;
-  const int stride = octaves / static_cast<int>(kMostBatches - 1) + 1;
+  const int stride = octaves / static_cast<int>(kMaxBatches - 1) + 1;
   std::vector<std::size_t> batches;
   for (int k = 0; k <= octaves; k += stride) batches.push_back(std::size_t{1} << k);
   insert_sorted(batches, request.records);

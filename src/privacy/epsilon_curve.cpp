@@ -14,7 +14,7 @@ namespace {
 // The curve's grid may cost so much of epsilon.
 constexpr double kCoarse = 1.005;
 
-constexpr int kMostCoarser = 8;  // times that the grid is doubled
+constexpr int kMaxCoarser = 8;  // times that the grid is doubled
 
 // Counts of steps are rounded up to so many leading bits: a run that is evaluated in every round
 // then needs at most 32 compositions each time its length doubles, and shows 3 % of the rounds too
@@ -54,7 +54,7 @@ struct EpsilonCurve::State {
       const auto value = on_grid(one, grid_for(one, delta, coarser), epsilon_at(delta));
       return value && *value <= kCoarse * end.value;
     };
-    for (int i = 0; i < kMostCoarser && good_enough(refinement - 1); ++i) --refinement;
+    for (int i = 0; i < kMaxCoarser && good_enough(refinement - 1); ++i) --refinement;
     for (const auto direction : certified_directions(one))
       losses.push_back(*mechanism.step_loss(direction, grid_for(one, delta, refinement)));
   }

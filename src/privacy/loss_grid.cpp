@@ -46,9 +46,9 @@ LossGrid::Range LossGrid::range(const LossPair& pair, double tail) {
 
 bool LossGrid::fits(const LossPair& pair, const GridSpec& spec) {
   const auto [lowest, highest] = range(pair, spec.tail);
-  constexpr double kMostSteps = 0x1p52;
+  constexpr double kMaxSteps = 0x1p52;
   return spec.tail > 0 && spec.step >= std::numeric_limits<double>::min() &&
-         -lowest <= kMostSteps * spec.step && highest <= kMostSteps * spec.step;
+         -lowest <= kMaxSteps * spec.step && highest <= kMaxSteps * spec.step;
 }
 
 LossGrid::LossGrid(const LossPair& pair, const GridSpec& spec) : pair_(pair), step_(spec.step) {

@@ -15,11 +15,11 @@ constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 /// Share and level get what the offset leaves, at least 7 bits each.
 class TrialWord {
  public:
-  static constexpr int kMostBits = 20;  ///< of share and level: more would seldom matter
+  static constexpr int kMaxBits = 20;  ///< of share and level: more would seldom matter
 
   explicit TrialWord(int offset_bits)
       : offset_bits_(offset_bits),
-        part_bits_(std::min(kMostBits, (63 - kSlotBits - offset_bits) / 2)) {}
+        part_bits_(std::min(kMaxBits, (63 - kSlotBits - offset_bits) / 2)) {}
 
   int offset_bits() const { return offset_bits_; }
   int share_bits() const { return part_bits_; }

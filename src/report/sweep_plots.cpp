@@ -13,8 +13,8 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kMostKeys = 3;     // of which pairs are drawn
-constexpr std::size_t kMostLabels = 24;  // along an axis of a heat map
+constexpr std::size_t kMaxKeys = 3;     // of which pairs are drawn
+constexpr std::size_t kMaxLabels = 24;  // along an axis of a heat map
 constexpr double kLogRatio = 20;
 
 // The different values of a key: ascending if they are numbers, else as they were given.
@@ -136,10 +136,10 @@ std::vector<HeatMap> sweep_heat_maps(const Sweep& sweep, const SweepResult& resu
   std::vector<std::pair<double, std::size_t>> order;  // the most important first
   for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
     const auto count = KeyValues(sweep, key).texts.size();
-    if (count > 1 && count <= kMostLabels) order.emplace_back(-importance(sweep, result, key), key);
+    if (count > 1 && count <= kMaxLabels) order.emplace_back(-importance(sweep, result, key), key);
   }
   std::sort(order.begin(), order.end());
-  if (order.size() > kMostKeys) order.resize(kMostKeys);
+  if (order.size() > kMaxKeys) order.resize(kMaxKeys);
   std::vector<HeatMap> maps;
   for (std::size_t i = 0; i < order.size(); ++i)
     for (std::size_t j = i + 1; j < order.size(); ++j) {

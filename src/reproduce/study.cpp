@@ -127,7 +127,7 @@ class Reader {
     section.read("kind", kind);
     section.located("kind", [&] { study_.kind = parse_choice<StudyKind>(kind); });
     std::uint32_t seeds = 5;
-    section.read_count("seeds", seeds, 1, kMostSeeds);
+    section.read_count("seeds", seeds, 1, kMaxSeeds);
     if (const auto* node = section.find("quick")) {
       section.check(node->is_table(), "quick", "expected { rounds = N, seeds = N }, found ",
                     toml_text(*node));
@@ -144,7 +144,7 @@ class Reader {
 
   void read_quick(TomlSection section) {
     section.read_count("rounds", quick_.rounds, 1);
-    section.read_count("seeds", quick_.seeds, 1, kMostSeeds);
+    section.read_count("seeds", quick_.seeds, 1, kMaxSeeds);
     section.read_count("keep", quick_.keep, 1);
     quick_.set = read_overrides(section, "set");
     section.refuse_unknown_keys();

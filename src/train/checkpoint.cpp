@@ -11,7 +11,7 @@ namespace porter {
 namespace {
 
 constexpr const char* kMatrix = "state_";  // before the name of a matrix
-constexpr double kMostAgents = 4294967295.0, kMostCount = 0x1p63;
+constexpr double kMaxAgents = 4294967295.0, kMaxCount = 0x1p63;
 
 NpyArray pack(std::vector<double> values) {
   const auto size = values.size();
@@ -63,7 +63,7 @@ class Members {
   }
   template <class Count>
   Count as_count(const std::string& name, double value, double most) const {
-    require(value >= 0 && value <= most && value < kMostCount, ErrorKind::io, source_, ": ", name,
+    require(value >= 0 && value <= most && value < kMaxCount, ErrorKind::io, source_, ": ", name,
             " must be from 0 to ", most, ", found ", value);
     return static_cast<Count>(value);
   }
@@ -143,8 +143,8 @@ Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
   Checkpoint checkpoint;
   checkpoint.run = in.text("run");
   auto& now = checkpoint.now;
-  now.round = in.count<std::uint32_t>("round", kMostAgents);
-  now.releases = in.count<std::uint64_t>("releases", kMostCount);
+  now.round = in.count<std::uint32_t>("round", kMaxAgents);
+  now.releases = in.count<std::uint64_t>("releases", kMaxCount);
   now.training_seconds = in.number("training_seconds");
   now.evaluation_seconds = in.number("evaluation_seconds");
   now.utility_sum = in.number("utility_sum");
@@ -152,11 +152,11 @@ Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
   now.x_out = in.array("x_out").values;
   now.previous = unpack_row(in.array("row_previous"));
   now.best = unpack_row(in.array("row_best"));
-  checkpoint.traffic = {.message_bytes = in.count<std::uint64_t>("message_bytes", kMostCount),
-                        .link_bytes = in.count<std::uint64_t>("link_bytes", kMostCount)};
+  checkpoint.traffic = {.message_bytes = in.count<std::uint64_t>("message_bytes", kMaxCount),
+                        .link_bytes = in.count<std::uint64_t>("link_bytes", kMaxCount)};
   if (members.contains("agents"))
     for (const double agent : in.array("agents").values)
-      checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent, kMostAgents));
+      checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent, kMaxAgents));
   const std::string_view prefix = kMatrix;
   for (const auto& [name, rows] : members)
     if (name.starts_with(prefix)) checkpoint.matrices[name.substr(prefix.size())] = rows;

@@ -111,7 +111,7 @@ class StopQuestion {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kMost = 1000;
+  static constexpr std::uint64_t kStop = std::uint64_t{1} << 32, kMax = 1000;
 
   // As many as this rank did in that time since the last question; the largest number counts.
   std::uint64_t rounds_until_next(std::uint32_t round) {
@@ -120,7 +120,7 @@ class StopQuestion {
     const auto rounds = (round - asked_in_) * limit.count() / std::max(spent.count(), 1e-6);
     asked_ = now;
     asked_in_ = round;
-    return static_cast<std::uint64_t>(std::clamp(rounds, 1.0, double{kMost}));
+    return static_cast<std::uint64_t>(std::clamp(rounds, 1.0, double{kMax}));
   }
 
   const Trainer& trainer_;

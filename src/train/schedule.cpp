@@ -18,8 +18,8 @@ constexpr double kProduct = 4e-11, kRow = 5.5e-8;
 constexpr double kAgentProduct = 1.8e-11, kAgentRow = 1e-8;
 constexpr double kAgent = 5e-7, kUpdate = 2e-9, kGradient = 6e-11;
 constexpr double kLoad = 1e-8;
-constexpr double kMostEvaluations = 1e7;  // which are rows of metrics, in memory
-constexpr double kFreeSeconds = 1, kMostOfTheRest = 1.0 / 9;  // a tenth of the run
+constexpr double kMaxEvaluations = 1e7;                      // which are rows of metrics, in memory
+constexpr double kFreeSeconds = 1, kMaxOfTheRest = 1.0 / 9;  // a tenth of the run
 
 // Rows that the average and the agents visit, the average's gradient as one more product.
 double evaluation_seconds(const RunSize& size) {
@@ -54,8 +54,8 @@ std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint
   const double most = schedule.kind == Schedule::Kind::every     ? rounds / double(schedule.count)
                       : schedule.kind == Schedule::Kind::log_all ? double(schedule.count)
                                                                  : 0;
-  require(most <= kMostEvaluations, ErrorKind::usage, "run.evaluate: expected at most ",
-          kMostEvaluations, " evaluations, found ", most);
+  require(most <= kMaxEvaluations, ErrorKind::usage, "run.evaluate: expected at most ",
+          kMaxEvaluations, " evaluations, found ", most);
   std::vector<std::uint32_t> at = {0};
   if (schedule.kind == Schedule::Kind::every) {
     for (std::uint32_t t = schedule.count; t < rounds; t += schedule.count) {
@@ -64,9 +64,9 @@ std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint
     }
   } else if (schedule.kind == Schedule::Kind::log) {
     const double rest = static_cast<double>(size.values) * kLoad + training_seconds(size, rounds);
-    const double allowed = kFreeSeconds + kMostOfTheRest * rest;
+    const double allowed = kFreeSeconds + kMaxOfTheRest * rest;
     const auto affordable =
-        static_cast<std::size_t>(std::min(kMostEvaluations, allowed / evaluation_seconds(size)));
+        static_cast<std::size_t>(std::min(kMaxEvaluations, allowed / evaluation_seconds(size)));
     at = log_spaced(std::min<std::size_t>(schedule.count, affordable), rounds);
   } else if (schedule.kind == Schedule::Kind::log_all) {
     at = log_spaced(schedule.count, rounds);

@@ -495,7 +495,7 @@ TEST(Exchange, AnAlteredATruncatedAndAReplayedMessageAreRefusedWithTheSendersNam
               if (round == 2) old = message;
               if (round == 3) message = old;
             }),
-            "frame from agent 2: round 2 came again, round 3 expected: a replayed frame");
+            "frame from agent 2: step 2 came again, step 3 expected: a replayed frame");
   EXPECT_NE(refusal_of([&](std::uint32_t round, Payload& message) {
               if (round == 3) message.insert(message.end(), message.begin(), message.end());
             }).find("kind 0 after kind 0"),

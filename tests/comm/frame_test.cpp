@@ -38,7 +38,7 @@ Sample random_sample(std::uint32_t number) {
   sample.header.kind = FrameKind{static_cast<std::uint8_t>(rng.below(3))};
   for (auto& byte : sample.header.run) byte = static_cast<std::byte>(rng.next_u32());
   sample.header.sender = rng.next_u32();
-  sample.header.round = rng.next_u32();
+  sample.header.step = rng.next_u32();
   sample.header.encoding = rng.next_u32();
   sample.header.digest = rng.next_u64();
   const auto count = rng.below(4);
@@ -77,7 +77,7 @@ TEST(Frame, HasTheLayoutOfTheDocument) {
   Sample sample{.header = {.kind = FrameKind::update,
                            .run = {},
                            .sender = 0x01020304,
-                           .round = 5,
+                           .step = 5,
                            .encoding = 6,
                            .digest = 7},
                 .vectors = {{std::byte{0xaa}, std::byte{0xbb}}, {}}};
@@ -92,7 +92,7 @@ TEST(Frame, HasTheLayoutOfTheDocument) {
   EXPECT_EQ(at(8), 0x11);   // run id
   EXPECT_EQ(at(24), 0x04);  // sender, lowest byte first
   EXPECT_EQ(at(27), 0x01);
-  EXPECT_EQ(at(28), 5);   // round
+  EXPECT_EQ(at(28), 5);   // step
   EXPECT_EQ(at(32), 6);   // encoding
   EXPECT_EQ(at(36), 10);  // payload bytes
   EXPECT_EQ(at(40), 7);   // digest
@@ -244,8 +244,8 @@ TEST(FrameReader, FindsEveryFlippedBit) {
 
 TEST(ExpectedFrame, RefusesReplayedReorderedAndForeignFrames) {
   const Payload part(4);
-  const FrameView good{{.sender = 3, .round = 10, .encoding = 5}, {part, part}};
-  const ExpectedFrame expected{.run = {}, .sender = 3, .round = 10, .encoding = 5, .vectors = 2};
+  const FrameView good{{.sender = 3, .step = 10, .encoding = 5}, {part, part}};
+  const ExpectedFrame expected{.run = {}, .sender = 3, .step = 10, .encoding = 5, .vectors = 2};
   const auto answer = [&](auto change) {
     auto frame = good;
     change(frame);
@@ -258,10 +258,10 @@ TEST(ExpectedFrame, RefusesReplayedReorderedAndForeignFrames) {
     return std::string("accepted");
   };
   EXPECT_EQ(answer([](FrameView&) {}), "accepted");
-  EXPECT_EQ(answer([](FrameView& f) { f.header.round = 9; }),
-            "frame from agent 3: round 9 came again, round 10 expected: a replayed frame");
-  EXPECT_EQ(answer([](FrameView& f) { f.header.round = 11; }),
-            "frame from agent 3: round 11 came before round 10: a frame was lost or overtaken");
+  EXPECT_EQ(answer([](FrameView& f) { f.header.step = 9; }),
+            "frame from agent 3: step 9 came again, step 10 expected: a replayed frame");
+  EXPECT_EQ(answer([](FrameView& f) { f.header.step = 11; }),
+            "frame from agent 3: step 11 came before step 10: a frame was lost or overtaken");
   EXPECT_EQ(answer([](FrameView& f) { f.header.run[15] = std::byte{1}; }),
             "frame from agent 3: it belongs to another run");
   EXPECT_EQ(answer([](FrameView& f) { f.header.sender = 4; }),

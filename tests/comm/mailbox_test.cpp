@@ -45,8 +45,8 @@ struct Box : Mailbox {
     for (std::size_t i = 0; i < count; ++i) {
       const auto parcel = next(1, cursor);
       EXPECT_TRUE(parcel && parcel->kind == Kind::message);
-      EXPECT_EQ(*parcel->bytes, Payload(parcel->round, static_cast<std::byte>(parcel->round)));
-      rounds.push_back(parcel->round);
+      EXPECT_EQ(*parcel->bytes, Payload(parcel->step, static_cast<std::byte>(parcel->step)));
+      rounds.push_back(parcel->step);
     }
     return rounds;
   }
@@ -111,7 +111,7 @@ TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
   box.begin_sending(1, 4, cursor);
   EXPECT_EQ(box.send(cursor, 2), (std::vector<std::uint32_t>{4, 5}));
   EXPECT_EQ(refusal([&] { box.begin_sending(1, 3, cursor); }),
-            "there asks for round 3 again; it said before that all up to round 3 is safe");
+            "there asks for step 3 again; it said before that all up to step 3 is safe");
 }
 
 // The neighbour would take it for a gap, and blame this process.
@@ -122,7 +122,7 @@ TEST(Mailbox, ARestartedProcessDoesNotBeginBehindWhatIsWanted) {
   Box box(options);
   Mailbox::Cursor cursor;
   EXPECT_EQ(refusal([&] { box.begin_sending(1, 4, cursor); }),
-            "there asks for round 4 again; it said before that all up to round 5 is safe");
+            "there asks for step 4 again; it said before that all up to step 5 is safe");
   box.begin_sending(1, 6, cursor);
   box.post_rounds(6, 9);
   EXPECT_EQ(box.send(cursor, 4), (std::vector<std::uint32_t>{6, 7, 8, 9}));
@@ -132,14 +132,14 @@ TEST(Mailbox, DropsWhatCameBeforeAndRefusesGapsAndStrangers) {
   auto options = patient();
   options.may_restart = true;
   EXPECT_EQ(refusal([&] { Box(options).deliver(1, 7, 1, {}); }),
-            "there sent round 7 of agent 1 after round 0");
+            "there sent step 7 of agent 1 after step 0");
   options.resume_after = 6;
   Box box(options);
   box.deliver(1, 7, 1, Payload(1));
   EXPECT_EQ(box.wanted_from(1), 8U);
   box.deliver(1, 7, 1, Payload(99));
   EXPECT_EQ(refusal([&] { box.deliver(1, 9, 1, {}); }),
-            "there sent round 9 of agent 1 after round 7");
+            "there sent step 9 of agent 1 after step 7");
   EXPECT_EQ(refusal([&] { box.deliver(1, 8, 0, {}); }),
             "there sent a message of agent 0, which it does not host");
   const auto received = box.collect(7);
@@ -328,7 +328,7 @@ TEST(Mailbox, NamesAPeerThatIsThereAndSendsNothing) {
   Box box({.start_wait = 1h, .peer_wait = 1h, .round_wait = 100ms});
   box.reach(1);
   const auto said = refusal([&] { box.collect(1); });
-  EXPECT_EQ(said.find("there is connected, but has sent nothing for round 1 in 0."), 0U) << said;
+  EXPECT_EQ(said.find("there is connected, but has sent nothing for step 1 in 0."), 0U) << said;
   EXPECT_EQ(box.over()->text.find("it has waited 0."), 0U) << box.over()->text;
   Box end({.start_wait = 1h, .peer_wait = 1h, .round_wait = 100ms});
   end.reach(1);
@@ -373,7 +373,7 @@ TEST(Mailbox, WhatIsSentAgainIsProgressOnce) {
   const auto since = Mailbox::Clock::now();
   while (waiting.wait_for(30ms) == std::future_status::timeout) box.deliver(1, 20, 1, Payload(1));
   EXPECT_LT(Mailbox::Clock::now() - since, 20s);
-  EXPECT_EQ(waiting.get().find("there is connected, but has sent nothing for round 101"), 0U);
+  EXPECT_EQ(waiting.get().find("there is connected, but has sent nothing for step 101"), 0U);
 }
 
 // A member that was restarted with another config refuses its neighbours: it is away.

@@ -38,8 +38,8 @@ TEST(RoundTrace, SaysWhatLiesBetweenTheMessages) {
 
 TEST(RoundTrace, KeepsTheFirstEventsOnly) {
   RoundTrace trace(0);
-  for (std::size_t i = 0; i < RoundTrace::kMostEvents + 10; ++i) trace.arrived(1, "a", at(0us));
-  EXPECT_EQ(nlohmann::json::parse(trace.to_json()).size(), RoundTrace::kMostEvents);
+  for (std::size_t i = 0; i < RoundTrace::kMaxEvents + 10; ++i) trace.arrived(1, "a", at(0us));
+  EXPECT_EQ(nlohmann::json::parse(trace.to_json()).size(), RoundTrace::kMaxEvents);
 }
 
 }  // namespace

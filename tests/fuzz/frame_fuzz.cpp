@@ -18,7 +18,7 @@ const FrameLimits kLimits = frame_limits(16, 2);
 std::string frame_with(std::vector<Payload> vectors) {
   const std::vector<std::span<const std::byte>> views(vectors.begin(), vectors.end());
   Payload frame;
-  encode_frame({.sender = 1, .round = 2, .encoding = 3, .digest = 4}, views, frame);
+  encode_frame({.sender = 1, .step = 2, .encoding = 3, .digest = 4}, views, frame);
   return {reinterpret_cast<const char*>(frame.data()), frame.size()};
 }
 

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool belongs = hello.process == 2 && hello.protocol == kProtocolVersion &&
                        hello.facts == options_of(1).facts;
   if (why.has_value() == belongs) std::abort();
-  if (why && (why->empty() || why->size() > kMostSaid)) std::abort();
+  if (why && (why->empty() || why->size() > kMaxSaid)) std::abort();
   if (why && why->find_first_of("\n\r\x1b") != why->npos) std::abort();
   // What is decoded reads back as the same.
   const auto again = encode_hello(hello);

@@ -36,7 +36,7 @@ void read_body(LinkKind kind, std::span<const std::byte> body) {
       break;
     case LinkKind::gave_up: {
       const auto news = decode_gave_up(body, 3, "peer");
-      if (news.origin >= 3 || news.reason.size() > kMostSaid) std::abort();
+      if (news.origin >= 3 || news.reason.size() > kMaxSaid) std::abort();
       if (news.reason.find_first_of("\n\r\x1b") != news.reason.npos) std::abort();
       break;
     }
@@ -44,7 +44,7 @@ void read_body(LinkKind kind, std::span<const std::byte> body) {
       decode_ping(body, "peer");
       break;
     default:
-      if (cited(body).size() > kMostSaid) std::abort();
+      if (cited(body).size() > kMaxSaid) std::abort();
   }
 }
 

@@ -78,8 +78,8 @@ class Subject {
     std::uint32_t last = 0;
     while (const auto parcel = mailbox_.next(neighbour, cursor)) {
       if (parcel->kind != Mailbox::Parcel::Kind::message) continue;
-      expect(parcel->round >= last);
-      last = parcel->round;
+      expect(parcel->step >= last);
+      last = parcel->step;
     }
   }
 

@@ -19,7 +19,7 @@
 namespace porter {
 
 /// Three registers of the widest instruction set, in floats, and one entry more.
-inline constexpr std::size_t kMostEntries = 3 * 16 + 1;
+inline constexpr std::size_t kMaxEntries = 3 * 16 + 1;
 
 template <class Real>
 inline const std::array<Real, 6> kSpecialValues = {
@@ -35,11 +35,11 @@ std::vector<Real> ordinary_values(std::size_t size, std::uint32_t number = 0) {
   return x;
 }
 
-/// test(x) for every instruction set, size from 0 to kMostEntries, special value and its place.
+/// test(x) for every instruction set, size from 0 to kMaxEntries, special value and its place.
 template <class Real, class Test>
 void for_every_special_value(const Test& test) {
   for_every_simd_target([&](const std::string&) {
-    for (std::size_t size = 0; size <= kMostEntries; ++size) {
+    for (std::size_t size = 0; size <= kMaxEntries; ++size) {
       auto x = ordinary_values<Real>(size);
       if (size == 0) test(x);
       for (std::size_t at = 0; at < size; ++at)

@@ -128,8 +128,8 @@ def jump():
 BAD = {  # what agent 1 does in its tenth round: what agent 0 says
     "corrupted": "frame from agent-1: .*checksum",
     "truncated": "frame from agent-1: .*bytes announced",
-    "replayed": "frame from agent-1: round 9 came again, round 10 expected",
-    "reordered": "agent-1 sent round 11 of agent 1 after round 9",
+    "replayed": "frame from agent-1: step 9 came again, step 10 expected",
+    "reordered": "agent-1 sent step 11 of agent 1 after step 9",
     "oversized": r"the connection from agent-1 ended: agent-1 announces \d+ bytes; the limit is",
 }
 
@@ -191,13 +191,13 @@ def silent():
     for agent in 0, 1:
         net.start(agent, round_wait="8s", **({"metrics": f"127.0.0.1:{free_port()}"} if agent == 1 else {}))
     net.start(2, program=[bad_agent, "silent"], round_wait="30s")
-    net.wait_for_line(1, "waiting for agent-2 in round 10")
+    net.wait_for_line(1, "waiting for agent-2 in step 10")
     net.wait_for_status(1, "waiting_for", ["agent-2"])
     with urllib.request.urlopen(f"http://{net.setting(1, 'metrics')}/metrics") as metrics:
         waits = re.search(r'porter_waiting_seconds\{agent="agent-1",neighbour="agent-2"\} (\S+)', metrics.read().decode())
     fail_unless(float(waits[1]) > 4, f"the metrics say {waits[0]}")
     net.expect_exit(1)
-    net.wait_for_line(1, "agent-2 is connected, but has sent nothing for round 10 in 8")
+    net.wait_for_line(1, "agent-2 is connected, but has sent nothing for step 10 in 8")
     for agent in 0, 2:
         net.wait_for_line(agent, r"agent-1 gave up: it has waited 8.* s in vain for agent-2")
     return net

@@ -250,7 +250,7 @@ TEST(TlsLinks, NamesWhoIsConnectedAndSendsNothing) {
     return std::string(failure_of(*ends[0], 2).what());
   });
   expect_contains(failure_of(*ends[1], 1),
-                  "agent-2 is connected, but has sent nothing for round 1 in 2");
+                  "agent-2 is connected, but has sent nothing for step 1 in 2");
   const std::string told = "agent-1 gave up: it has waited 2";
   EXPECT_EQ(first.get().find(told), 0U);
   failure_of(*ends[2], 1);  // what agent 1 sent may have come before the news

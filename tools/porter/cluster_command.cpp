@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kMostRestarts = 1000;
+constexpr unsigned kMaxRestarts = 1000;
 constexpr std::chrono::seconds kGrace{10};     // for the others to end after one has failed
 constexpr std::chrono::seconds kLastWords{5};  // once all have their results
 
@@ -254,7 +254,7 @@ void supervise(std::vector<LocalAgent>& agents) {
       const bool killed = reap(agent);
       if (killed && complete) {
         agent.exit_code = 0;
-      } else if (killed && !stopping && !over && agent.restarts < kMostRestarts) {
+      } else if (killed && !stopping && !over && agent.restarts < kMaxRestarts) {
         ++agent.restarts;
         start(agent);
       } else if (!agent.running() && !agent.done() && !over) {

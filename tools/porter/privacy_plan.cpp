@@ -74,8 +74,8 @@ void set_network(const Options& options, PlanRequest& request, PlanSources& sour
 
 // What travels, measured on a vector of noise.
 double payload_bytes(const Compressor& compressor, std::size_t dim) {
-  constexpr std::size_t kMostEntries = 100'000'000;
-  require(dim <= kMostEntries, ErrorKind::usage, "--dim: expected at most ", kMostEntries,
+  constexpr std::size_t kMaxEntries = 100'000'000;
+  require(dim <= kMaxEntries, ErrorKind::usage, "--dim: expected at most ", kMaxEntries,
           " with --compressor, found ", dim, " (--rho has no limit)");
   const RngStream stream(1, Draw::test, 0, 0);
   auto normals = stream;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostRows = 30;  // of the table on the terminal
+constexpr std::size_t kMaxRows = 30;  // of the table on the terminal
 
 struct Options {
   std::string config;
@@ -62,9 +62,9 @@ void print_plan(const Sweep& sweep) {
 void print_result(const Sweep& sweep, const SweepResult& result, const fs::path& out) {
   auto table = sweep_table(sweep, result);
   const auto rows = table.rows.size();
-  if (rows > kMostRows) table.rows.resize(kMostRows);
+  if (rows > kMaxRows) table.rows.resize(kMaxRows);
   fmt::print("\n{}", table.to_text());
-  if (rows > kMostRows) fmt::print("… and {} more in results.csv\n", rows - kMostRows);
+  if (rows > kMaxRows) fmt::print("… and {} more in results.csv\n", rows - kMaxRows);
   fmt::print("\n");
   for (const auto& note : sweep_notes(sweep, result)) fmt::print("  {}\n", note);
   if (const auto* best = result.best())

@@ -26,7 +26,7 @@ struct LinkStatus {
 };
 
 /// Counts what happens on the links of a process, for whoever watches it, also in the middle of a
-/// round. Waits of a round for several neighbours overlap, so their sum may exceed the time.
+/// step. Waits of a step for several neighbours overlap, so their sum may exceed the time.
 class LinkMeter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,7 +34,7 @@ class LinkMeter {
   void add(const std::string& neighbour);
   void connected(const std::string& neighbour);
   void lost(const std::string& neighbour);
-  /// A round needs the neighbour's message now, and it is not there; until it arrives.
+  /// A step needs the neighbour's message now, and it is not there; until it arrives.
   void missing(const std::string& neighbour, Clock::time_point now = Clock::now());
   void arrived(const std::string& neighbour, Clock::time_point now = Clock::now());
 
@@ -59,19 +59,19 @@ class LinkMeter {
 class RoundTrace {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kMostEvents = 200'000;
+  static constexpr std::size_t kMaxEvents = 200'000;
 
   explicit RoundTrace(std::uint32_t process) : process_(process) {}
 
-  /// A message was handed over from `begin` on. What came before, since the round's last post, was
-  /// the gradient; since the last round, mixing.
-  void posted(std::uint32_t round, Clock::time_point begin, Clock::time_point end);
-  /// The round's messages were waited for, and were all there at `end`.
-  void waited(std::uint32_t round, Clock::time_point begin, Clock::time_point end);
+  /// A message was handed over from `begin` on. What came before, since the step's last post, was
+  /// the gradient; since the last step, mixing.
+  void posted(std::uint32_t step, Clock::time_point begin, Clock::time_point end);
+  /// The step's messages were waited for, and were all there at `end`.
+  void waited(std::uint32_t step, Clock::time_point begin, Clock::time_point end);
   /// They are decoded and applied.
-  void taken(std::uint32_t round, Clock::time_point end);
+  void taken(std::uint32_t step, Clock::time_point end);
   /// A message has come in over the network.
-  void arrived(std::uint32_t round, const std::string& from, Clock::time_point at);
+  void arrived(std::uint32_t step, const std::string& from, Clock::time_point at);
 
   /// A list of events in the format of chrome://tracing and ui.perfetto.dev.
   std::string to_json() const;
@@ -79,15 +79,15 @@ class RoundTrace {
  private:
   struct Event {
     std::string name;
-    std::uint32_t round;
+    std::uint32_t step;
     Clock::time_point begin, end;  // the same: something that happened at once
   };
-  void add(std::string name, std::uint32_t round, Clock::time_point begin, Clock::time_point end);
+  void add(std::string name, std::uint32_t step, Clock::time_point begin, Clock::time_point end);
 
   const std::uint32_t process_;
   mutable std::mutex mutex_;
   std::vector<Event> events_;
-  std::uint32_t round_ = 0;  // of the last post
+  std::uint32_t step_ = 0;  // of the last post
   Clock::time_point last_{};
 };
 

@@ -14,7 +14,7 @@ class Hosting {
  public:
   /// process_of[i] is the process of agent i; listeners[i] are the agents that get its messages.
   /// Error{usage} unless every process from 0 on hosts an agent, and a process that hears another
-  /// is heard by it: then none can run ahead of a neighbour by more than one round.
+  /// is heard by it: then none can run ahead of a neighbour by more than one step.
   Hosting(std::vector<std::uint32_t> process_of, std::vector<std::vector<std::uint32_t>> listeners);
 
   std::size_t agents() const { return process_of_.size(); }
@@ -52,14 +52,14 @@ struct Received {
   std::span<const std::byte> bytes;
 };
 
-/// One process's end of what moves a round's bytes between the agents of different processes. It
+/// One process's end of what moves a step's bytes between the agents of different processes. It
 /// knows no mathematics and does not look into the bytes. Who runs where and who listens to whom (a
 /// Hosting) is given when it is made. Every process does the same:
 ///
-///   for each round, ascending, the same ones everywhere:
-///     post(round, agent, bytes)   once for each hosted agent
+///   for each step, ascending, the same ones everywhere:
+///     post(step, agent, bytes)   once for each hosted agent
 ///     ...                         compute: the bytes travel meanwhile
-///     collect(round)              once
+///     collect(step)              once
 ///   finish()
 ///
 /// Messages of agents to agents of the same process are not its business.
@@ -71,13 +71,12 @@ class Transport {
   /// Hands a message over for all who listen to `sender`. Copies the bytes, does not wait for
   /// anybody; may be called from several threads. Error{usage} if the agent is not hosted here or
   /// the message is longer than the limit the transport was made with.
-  virtual void post(std::uint32_t round, std::uint32_t sender,
-                    std::span<const std::byte> bytes) = 0;
+  virtual void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) = 0;
 
-  /// Blocks until every message of the round for the hosted agents is there; ascending by sender.
-  /// The bytes stay valid until the next round's first post. Error{network} names the process that
+  /// Blocks until every message of the step for the hosted agents is there; ascending by sender.
+  /// The bytes stay valid until the next step's first post. Error{network} names the process that
   /// gave up or is out of reach; Error{protocol} one that sent what it must not.
-  virtual std::span<const Received> collect(std::uint32_t round) = 0;
+  virtual std::span<const Received> collect(std::uint32_t step) = 0;
 
   /// Blocks until all neighbours have finished, too. Throws as collect does.
   virtual void finish() = 0;

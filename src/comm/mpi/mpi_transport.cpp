@@ -13,18 +13,18 @@ namespace {
 
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(ControlChannel& control, Graveyard& graveyard, std::uint64_t generation,
+  MpiTransport(ControlChannel& control, PendingBuffers& pending, std::uint64_t generation,
                const Hosting& hosting, std::size_t max_message)
       : control_(control),
         hosting_(hosting),
         rank_(static_cast<std::uint32_t>(control.rank())),
         max_message_(max_message),
         generation_(generation),
-        receives_(graveyard) {
+        receives_(pending) {
     make_communicator();
     for (auto& sends : sends_)
       for (std::size_t i = 0; i < hosting_.hosted(rank_).size(); ++i)
-        sends.push_back(std::make_unique<Requests<Payload>>(graveyard));
+        sends.push_back(std::make_unique<Requests<Payload>>(pending));
     // Their pages are touched by what arrives, not by what might.
     for (std::size_t i = 0; i < hosting_.sources(rank_).size(); ++i)
       receives_.memory().push_back(std::make_unique_for_overwrite<std::byte[]>(max_message_));
@@ -37,13 +37,13 @@ class MpiTransport final : public Transport {
       MpiTransport::abort(kEndedEarly);
   }
 
-  void post(std::uint32_t round, std::uint32_t sender, std::span<const std::byte> bytes) override {
+  void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) override {
     require_postable(hosting_, rank_, sender, bytes.size(), max_message_);
     const std::lock_guard lock(mutex_);
-    open(round);
+    open(step);
     const auto& hosted = hosting_.hosted(rank_);
     const auto row = std::lower_bound(hosted.begin(), hosted.end(), sender) - hosted.begin();
-    auto& send = *sends_[rounds_ % 2][static_cast<std::size_t>(row)];
+    auto& send = *sends_[steps_ % 2][static_cast<std::size_t>(row)];
     // From two rounds ago: the neighbours' last messages say that they have got it.
     send.wait(control_);
     send.memory().assign(bytes.begin(), bytes.end());
@@ -53,9 +53,9 @@ class MpiTransport final : public Transport {
                   "MPI_Isend");
   }
 
-  std::span<const Received> collect(std::uint32_t round) override {
+  std::span<const Received> collect(std::uint32_t step) override {
     const std::lock_guard lock(mutex_);
-    open(round);
+    open(step);
     const auto statuses = receives_.wait(control_);
     const auto& sources = hosting_.sources(rank_);
     received_.clear();
@@ -96,12 +96,12 @@ class MpiTransport final : public Transport {
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   }
 
-  // The first call of a round asks for its messages. Those of one sender have its number as their
-  // tag and do not overtake each other, so the n-th one is that of the n-th round.
-  void open(std::uint32_t round) {
-    if (rounds_ > 0 && round == round_) return;
-    round_ = round;
-    ++rounds_;
+  // The first call of a step asks for its messages. Those of one sender have its number as their
+  // tag and do not overtake each other, so the n-th one is that of the n-th step.
+  void open(std::uint32_t step) {
+    if (steps_ > 0 && step == step_) return;
+    step_ = step;
+    ++steps_;
     const auto& sources = hosting_.sources(rank_);
     for (std::size_t i = 0; i < sources.size(); ++i)
       require_mpi(MPI_Irecv(receives_.memory()[i].get(), static_cast<int>(max_message_), MPI_BYTE,
@@ -117,8 +117,8 @@ class MpiTransport final : public Transport {
   const std::uint64_t generation_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::mutex mutex_;
-  std::uint32_t round_ = 0;
-  std::uint64_t rounds_ = 0;
+  std::uint32_t step_ = 0;
+  std::uint64_t steps_ = 0;
   bool finished_ = false;
   std::array<std::vector<std::unique_ptr<Requests<Payload>>>, 2> sends_;  // even, odd; per agent
   Requests<std::vector<std::unique_ptr<std::byte[]>>> receives_;
@@ -135,7 +135,7 @@ std::size_t tag_limit() {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(ControlChannel& control, Graveyard& graveyard,
+std::unique_ptr<Transport> make_mpi_transport(ControlChannel& control, PendingBuffers& pending,
                                               std::uint64_t generation, const Hosting& hosting,
                                               std::size_t max_message) {
   require(hosting.processes() == static_cast<std::size_t>(control.size()), ErrorKind::usage,
@@ -145,7 +145,7 @@ std::unique_ptr<Transport> make_mpi_transport(ControlChannel& control, Graveyard
           "MPI moves messages of less than 2 GiB; ", max_message, " bytes are asked for");
   require(hosting.agents() - 1 <= tag_limit(), ErrorKind::usage, "this MPI can tell ",
           tag_limit() + 1, " agents apart; there are ", hosting.agents());
-  return std::make_unique<MpiTransport>(control, graveyard, generation, hosting, max_message);
+  return std::make_unique<MpiTransport>(control, pending, generation, hosting, max_message);
 }
 
 }  // namespace porter

@@ -11,16 +11,16 @@
 namespace porter {
 
 /// Memory that MPI may still touch after an error; it lives until MPI has ended.
-using Graveyard = std::vector<std::shared_ptr<void>>;
+using PendingBuffers = std::vector<std::shared_ptr<void>>;
 
 /// Requests of MPI with the memory they work on. Where an error keeps them from being waited for,
-/// they are left alone (sends and collective calls cannot be cancelled) and the memory is buried.
+/// they are left alone (sends and collective calls cannot be cancelled) and the memory is kept.
 template <class Memory>
 class Requests {
  public:
-  explicit Requests(Graveyard& graveyard) : graveyard_(graveyard) {}
+  explicit Requests(PendingBuffers& pending) : pending_(pending) {}
   ~Requests() {
-    if (!requests_.empty()) graveyard_.push_back(memory_);
+    if (!requests_.empty()) pending_.push_back(memory_);
   }
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
@@ -49,12 +49,12 @@ class Requests {
   }
 
  private:
-  Graveyard& graveyard_;
+  PendingBuffers& pending_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   std::vector<MPI_Request> requests_;
 };
 
-std::unique_ptr<Transport> make_mpi_transport(ControlChannel& control, Graveyard& graveyard,
+std::unique_ptr<Transport> make_mpi_transport(ControlChannel& control, PendingBuffers& pending,
                                               std::uint64_t generation, const Hosting& hosting,
                                               std::size_t max_message);
 

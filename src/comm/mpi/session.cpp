@@ -38,14 +38,14 @@ class Session final : public MpiSession {
     const auto generation = control_->next_generation();
     // Making a communicator blocks, and would for ever if a rank failed before; so meet first.
     control_->meet(comm_);
-    return make_mpi_transport(*control_, graveyard_, generation, hosting, max_message);
+    return make_mpi_transport(*control_, pending_, generation, hosting, max_message);
   }
 
   Rows gather_rows(const Hosting& hosting, const Rows& hosted) override {
     const auto& own = hosting.hosted(rank());
     require(hosted.agents() == own.size(), ErrorKind::usage, "gather_rows: ", hosted.agents(),
             " rows for ", hosting.describe(rank()));
-    Requests<Rows> rows(graveyard_);
+    Requests<Rows> rows(pending_);
     if (rank() != 0) {
       rows.memory() = hosted;
       for (std::size_t i = 0; i < own.size(); ++i)
@@ -74,7 +74,7 @@ class Session final : public MpiSession {
       Payload given, taken;
       std::vector<int> counts, offsets;
     };
-    Requests<Buffers> gather(graveyard_);
+    Requests<Buffers> gather(pending_);
     auto& [given, taken, counts, offsets] = gather.memory();
     const auto total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     require(total <= std::numeric_limits<int>::max(), ErrorKind::usage,
@@ -116,7 +116,7 @@ class Session final : public MpiSession {
       std::uint64_t own;
       std::vector<std::uint64_t> all;
     };
-    Requests<Buffers> gather(graveyard_);
+    Requests<Buffers> gather(pending_);
     gather.memory() = {size, std::vector<std::uint64_t>(this->size())};
     require_mpi(MPI_Iallgather(&gather.memory().own, 1, MPI_UINT64_T, gather.memory().all.data(), 1,
                                MPI_UINT64_T, comm_, gather.add()),
@@ -136,7 +136,7 @@ class Session final : public MpiSession {
   }
 
   const int exceptions_ = std::uncaught_exceptions();
-  Graveyard graveyard_;
+  PendingBuffers pending_;
   std::unique_ptr<ControlChannel> control_;
   MPI_Comm comm_ = MPI_COMM_NULL;  // of the calls below; waits on it are polled
 };

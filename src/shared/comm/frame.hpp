@@ -14,7 +14,7 @@
 
 namespace porter {
 
-/// What one agent sends to a neighbour: a fixed header and the vectors of a round. The layout,
+/// What one agent sends to a neighbour: a fixed header and the vectors of a step. The layout,
 /// byte by byte, is in docs/wire_format.md.
 
 inline constexpr std::uint16_t kProtocolVersion = 2;
@@ -25,7 +25,7 @@ using RunId = std::array<std::byte, 16>;
 
 /// The numbers travel: append, never renumber.
 enum class FrameKind : std::uint8_t {
-  update = 0,          ///< the compressed vectors of a round
+  update = 0,          ///< the compressed vectors of a step
   resync_request = 1,  ///< agents' numbers: "my copies of your Q are wrong, send all of it"
   resync = 2,          ///< every entry of Q, as doubles
 };
@@ -34,7 +34,7 @@ struct FrameHeader {
   FrameKind kind = FrameKind::update;
   RunId run{};
   std::uint32_t sender = 0;
-  std::uint32_t round = 0;
+  std::uint32_t step = 0;
   std::uint32_t encoding = 0;  ///< encoding_id of the compressor
   std::uint64_t digest = 0;    ///< of the sender's Q once this frame is applied, or 0: not said
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
@@ -99,12 +99,12 @@ class FrameReader {
 /// What the receiver of an update knows beforehand.
 struct ExpectedFrame {
   RunId run;
-  std::uint32_t sender, round, encoding;
+  std::uint32_t sender, step, encoding;
   std::size_t vectors;
 };
 
 /// Error{protocol} naming the peer unless the frame is the awaited one; a replayed or reordered
-/// frame shows by its round.
+/// frame shows by its step.
 void require_expected(const FrameView& frame, const ExpectedFrame& expected, std::string_view peer);
 
 }  // namespace porter

@@ -29,16 +29,16 @@ struct NetworkOptions {
   std::chrono::milliseconds peer_wait{60'000};
   /// The same for a peer that has not been there yet.
   std::chrono::milliseconds start_wait{60'000};
-  /// How long a neighbour may be connected and not send what a round needs; twice that if it says
+  /// How long a neighbour may be connected and not send what a step needs; twice that if it says
   /// that it waits for others itself.
   std::chrono::milliseconds round_wait{600'000};
   /// Something is said twice in that time on every connection; one that is silent for twice as long
   /// is given up.
   std::chrono::milliseconds keepalive{10'000};
-  /// An agent that restarts from a checkpoint: the last round it has collected.
+  /// An agent that restarts from a checkpoint: the last step it has collected.
   std::uint32_t resume_after = 0;
-  /// The same agent: the last round that it had collected before, as far as it knows, which its
-  /// neighbours are told; and the last round of its own messages that it does not have any more.
+  /// The same agent: the last step that it had collected before, as far as it knows, which its
+  /// neighbours are told; and the last step of its own messages that it does not have any more.
   std::uint32_t seen = 0, forgotten = 0;
   /// Whether neighbours must be able to send again what this process collected since the last
   /// settle.
@@ -55,13 +55,13 @@ struct NetworkOptions {
 class NetworkTransport : public Transport {
  public:
   /// Blocks until every neighbour has been reached once and has answered the hello. Returns the
-  /// last round of this process's messages that any of them holds, 0 if none does. For a process
+  /// last step of this process's messages that any of them holds, 0 if none does. For a process
   /// that has still something to send, before it posts; neighbours may be in the middle of the run,
   /// or waiting here, too. Error{network} names who does not answer within the start wait.
   virtual std::uint32_t meet() = 0;
   /// All rounds up to this one are safe in a checkpoint; the neighbours may forget them. Only for
   /// processes that may restart; for others, what is collected is safe.
-  virtual void settle(std::uint32_t round) = 0;
+  virtual void settle(std::uint32_t step) = 0;
   /// Goes without a word, as a process that is killed: the neighbours wait for its return. For an
   /// agent that ends in order to be started again.
   virtual void abandon() = 0;

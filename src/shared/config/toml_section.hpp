@@ -23,7 +23,7 @@ std::string toml_place(const toml::node& node, const std::string& source);
 /// is left over is an unknown key. Every error names the source, the line and the key.
 class TomlSection {
  public:
-  static constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 
   TomlSection(const toml::table& root, std::string_view name, const std::string& source);
   /// A table that stands elsewhere, under the name that errors have for it.
@@ -42,7 +42,7 @@ class TomlSection {
   /// A whole number from `least` to `most`.
   template <class Integer>
   void read_count(std::string_view key, Integer& value, std::int64_t least,
-                  std::int64_t most = kMostCount) {
+                  std::int64_t most = kMaxCount) {
     if (const auto* node = find(key))
       value = static_cast<Integer>(integer(key, *node, least, most));
   }
@@ -57,7 +57,7 @@ class TomlSection {
   /// The raw node, for keys of several types.
   const toml::node* find(std::string_view key);
   std::int64_t integer(std::string_view key, const toml::node& node, std::int64_t least,
-                       std::int64_t most = kMostCount) const;
+                       std::int64_t most = kMaxCount) const;
 
   /// Error{usage} at the place of the key.
   template <class... Parts>

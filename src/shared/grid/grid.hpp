@@ -28,7 +28,7 @@ struct Grid {
   std::vector<GridSetting> settings;
   std::vector<std::uint64_t> seeds;
 };
-inline constexpr std::uint32_t kMostSeeds = 1000;
+inline constexpr std::uint32_t kMaxSeeds = 1000;
 
 /// A value as people read it: a text without its quotes.
 std::string plain_value(const std::string& value);
