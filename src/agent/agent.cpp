@@ -46,7 +46,7 @@ RunData own_data(const AgentOptions& options) {
   require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
           choice_text(config.data.scale),
           "\" is measured on the agent's data and would show through the model; use none or unit");
-  require(config.data.outliers == "none", ErrorKind::usage, "data.outliers = \"",
+  require(!config.data.plants_outliers(), ErrorKind::usage, "data.outliers = \"",
           config.data.outliers,
           "\" is for experiments; an agent trains on its own rows as they are");
   auto data = data_options(recorded_config(options));
@@ -350,7 +350,7 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
               : concat("the noise of this config protects nobody without clipping of each sample"),
           ", so this agent's gradients would leave unprotected. Take part in a run with noise (for "
           "example porter-dp with a [privacy] section), or consent for data that need no "
-          "protection: require_noise = false in this agent's own [agent], or --allow-no-noise");
+          "protection: require_noise = false in this agent's own [agent]");
   require(
       !privacy.secure() || options.config.privacy->delta < privacy.one_record() ||
           !(options.require_noise || options.max_epsilon),

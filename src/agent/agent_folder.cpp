@@ -71,10 +71,10 @@ AgentFolder::AgentFolder(fs::path path, const Config& config, FileOwner owner)
   if (fs::exists(file)) {
     const auto difference = config_difference(read_file(file), text);
     require(difference.empty(), ErrorKind::usage, path_.string(),
-            " holds a run of another config (", difference, "); choose another --out");
+            " holds a run of another config (", difference, "); choose another folder");
   } else {
     require(!fs::exists(path_ / "checkpoint") && !fs::exists(path_ / "ledger"), ErrorKind::usage,
-            path_.string(), " holds other files and no run; choose another --out");
+            path_.string(), " holds other files and no run; choose another folder");
     make_folder(path_, config);
     write_file(file, text);
   }

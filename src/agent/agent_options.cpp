@@ -118,11 +118,9 @@ void choose_noise(const toml::table& root, bool insecure_test_noise, const std::
   auto& noise = config.privacy->noise;
   if (!root.at_path("privacy.noise"))
     noise = insecure_test_noise ? NoiseSource::simulated : NoiseSource::secret;
-  require(
-      noise == NoiseSource::secret || insecure_test_noise, ErrorKind::privacy, source,
-      ": privacy.noise = \"", choice_text(noise),
-      "\": an agent's noise must be secret. For a test on data that need no protection there is "
-      "--insecure-test-noise");
+  require(noise == NoiseSource::secret || insecure_test_noise, ErrorKind::privacy, source,
+          ": privacy.noise = \"", choice_text(noise),
+          "\": an agent's noise must be secret, unless its data need no protection");
 }
 
 // The table of a file, and the config in it.

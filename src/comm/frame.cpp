@@ -25,14 +25,10 @@ void require_frame(bool condition, std::string_view peer, const Parts&... parts)
   require(condition, ErrorKind::protocol, "frame from ", peer, ": ", parts...);
 }
 
-void require_header(std::span<const std::byte> bytes, std::string_view peer) {
-  require_frame(bytes.size() >= kFrameHeaderBytes, peer, "a header of ", kFrameHeaderBytes,
-                " bytes expected, ", bytes.size(), " bytes found");
-}
-
 RawHeader read_header(std::span<const std::byte> bytes, const FrameLimits& limits,
                       std::string_view peer) {
-  assert(bytes.size() >= kFrameHeaderBytes);
+  require_frame(bytes.size() >= kFrameHeaderBytes, peer, "a header of ", kFrameHeaderBytes,
+                " bytes expected, ", bytes.size(), " bytes found");
   ByteReader in(bytes.first(kFrameHeaderBytes));
   const auto magic = in.get<std::uint32_t>();
   require_frame(magic == kMagic, peer, "it does not begin with \"PRT1\", the peer is no porter");
@@ -127,45 +123,16 @@ void encode_frame(const FrameHeader& header, std::span<const std::span<const std
 
 std::size_t frame_bytes(std::span<const std::byte> bytes, const FrameLimits& limits,
                         std::string_view peer) {
-  require_header(bytes, peer);
   return kFrameHeaderBytes + read_header(bytes, limits, peer).payload_bytes;
 }
 
 FrameView decode_frame(std::span<const std::byte> bytes, const FrameLimits& limits,
                        std::string_view peer) {
-  require_header(bytes, peer);
   const auto raw = read_header(bytes, limits, peer);
   const auto payload = bytes.subspan(kFrameHeaderBytes);
   require_frame(payload.size() == raw.payload_bytes, peer, "a payload of ", raw.payload_bytes,
                 " bytes announced, ", payload.size(), " found");
   return read_payload(raw, payload, peer);
-}
-
-FrameReader::FrameReader(FrameLimits limits, std::string peer)
-    : limits_(limits), peer_(std::move(peer)) {}
-
-void FrameReader::take(std::span<const std::byte>& chunk, std::size_t target) {
-  const auto count = std::min(target - buffer_.size(), chunk.size());
-  buffer_.insert(buffer_.end(), chunk.begin(), chunk.begin() + std::ptrdiff_t(count));
-  chunk = chunk.subspan(count);
-}
-
-std::optional<FrameView> FrameReader::read(std::span<const std::byte>& chunk) {
-  if (complete_) {
-    buffer_.clear();
-    frame_bytes_ = 0;
-    complete_ = false;
-  }
-  if (frame_bytes_ == 0) {
-    take(chunk, kFrameHeaderBytes);
-    if (buffer_.size() < kFrameHeaderBytes) return std::nullopt;
-    frame_bytes_ = kFrameHeaderBytes + read_header(buffer_, limits_, peer_).payload_bytes;
-  }
-  take(chunk, frame_bytes_);
-  if (buffer_.size() < frame_bytes_) return std::nullopt;
-  auto frame = decode_frame(buffer_, limits_, peer_);
-  complete_ = true;
-  return frame;
 }
 
 void require_expected(const FrameView& frame, const ExpectedFrame& expected,

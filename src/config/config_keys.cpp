@@ -351,7 +351,7 @@ std::vector<ConfigKey> make_keys() {
           "shuffled, contiguous, by-label, dirichlet:A", "how training rows are given to agents",
           parsed(parse_split)),
       choice_row(KEY(data.scale), "how features are scaled, measured on the training rows"),
-      only_where([](const Config& config) { return config.data.outliers != "none"; },
+      only_where([](const Config& config) { return config.data.plants_outliers(); },
                  row(KEY(data.outliers), "none, FRACTION:FACTOR",
                      "so many training rows, times the factor")),
       row(KEY(data.bias), "true or false",

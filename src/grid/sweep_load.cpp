@@ -108,13 +108,14 @@ void check(const SweepOptions& options) {
   if (!options.settings.empty()) check_settings(options);
   const auto keys = keys_of(options.settings.empty() ? options.vary : options.settings.front());
   require(!keys.empty(), ErrorKind::usage,
-          "nothing to vary: give --vary section.key=VALUES, or [sweep.vary] in the config");
+          "nothing to vary: expected section.key=VALUES, or [sweep.vary] in the config");
   const std::set<std::string> fixed = {"run.seed", "run.threads", "run.checkpoint", "run.engine"};
   std::set<std::string> seen;
   for (const auto& key : keys) {
     require(key.find('.') != key.npos && key.find('=') == key.npos, ErrorKind::usage,
             "vary: expected section.key, found \"", key, "\"");
-    require(key != "run.seed", ErrorKind::usage, "vary run.seed: use --seeds N instead");
+    require(key != "run.seed", ErrorKind::usage,
+            "vary run.seed: it is what the number of seeds is for");
     require(!fixed.contains(key), ErrorKind::usage, "vary ", key, ": it does not change results");
     require(seen.insert(key).second, ErrorKind::usage, "vary ", key, ": is given twice");
   }

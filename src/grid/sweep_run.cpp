@@ -29,9 +29,7 @@ void check_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existi
             " was made with another sweep (", difference, ")");
   }
   require(!holds_sweep || existing != ExistingRun::refuse, ErrorKind::usage, "the output folder ",
-          folder.string(),
-          " holds a sweep already; use --resume to continue it, --force to replace it, ",
-          "or another --out");
+          folder.string(), " holds a sweep already");
 }
 
 // The folder with its plan, so that what is killed from here on can be resumed.
@@ -56,7 +54,7 @@ class Stages {
     // Before 0.2 the journal was journal.csv.
     require(!runner_.journal().foreign() && !fs::exists(folder / "journal.csv"), ErrorKind::usage,
             "cannot resume: the sweep in ", folder.string(),
-            " was made by another version of porter; use --force to begin anew, or another --out");
+            " was made by another version of porter");
     for (std::size_t s = 0; s < sweep.settings.size(); ++s) {
       auto& runs = runs_.emplace_back();
       const auto& setting = sweep.settings[s];

@@ -33,11 +33,9 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
     return;
   }
   require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
-          path_.string(),
-          " holds a run already; use --resume to continue it, --force to replace it, ",
-          "or another --out");
+          path_.string(), " holds a run already");
   require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
-          " holds a privacy ledger, which is never removed; choose another --out");
+          " holds a privacy ledger, which is never removed; choose another folder");
   for (const char* name : kFiles) fs::remove_all(path_ / name);
   make_folder(path_, trainer.config());
   write_file(path_ / kConfigFile, config);
@@ -65,8 +63,8 @@ void RunFolder::restore(Trainer& trainer) {
     require(!started(), ErrorKind::usage, "cannot resume: ", path_.string(),
             " has begun and holds no checkpoint to go on from (run.checkpoint = \"every:N\" makes "
             "them); ",
-            fs::exists(path_ / "ledger") ? "what its ledgers count stays spent. Take another --out"
-                                         : "to start it anew use --force");
+            fs::exists(path_ / "ledger") ? "what its ledgers count stays spent. Take another folder"
+                                         : "it can only be replaced");
   // A checkpoint is written when all ledgers count the same, so none may hold fewer.
   ledgers_.open(path_, trainer, started(), trainer.releases());
   trainer.raise_releases(ledgers_.charges());

@@ -104,7 +104,7 @@ void Trainer::include_raw_metrics() {
   if (raw_metrics_) return;
   raw_metrics_ = true;
   parts_.facts.notes.push_back(
-      "--raw-metrics: metrics.csv and summary.json hold losses, gradient norms and accuracies of "
+      "raw metrics: metrics.csv and summary.json hold losses, gradient norms and accuracies of "
       "the training data, which no epsilon covers");
 }
 

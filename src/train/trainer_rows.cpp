@@ -130,7 +130,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& source) {
             x == &now.x_best ? "x_best" : "x_out", " must be empty or have ", facts().dim,
             " entries, found ", x->size());
   require(!now.previous || now.previous->raw || !raw_metrics_, ErrorKind::usage, source,
-          ": --raw-metrics: the run began without them, so their means are not known");
+          ": raw metrics: the run began without them, so their means are not known");
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto& array = member(checkpoint.matrices, name, source);
     const auto agents = kept_agents(copied);

@@ -453,7 +453,7 @@ TEST_F(AgentRunTest, TheMembersOwnWordWinsOverTheSharedConfig) {
   for (const char* name : {"beer", "dsgd", "porter-gc"}) {
     const auto end = refusal({concat("algorithm.name=", name), "algorithm.compressor=identity"});
     EXPECT_TRUE(says(end, "privacy: ") && says(end, "agent.require_noise") && says(end, name) &&
-                says(end, "--allow-no-noise"))
+                says(end, "require_noise = false"))
         << end;
     fs::remove_all(dir_ / "a");
   }

@@ -92,8 +92,7 @@ TEST(AgentOptions, NoiseIsSecretUnlessTheTestIsNamed) {
   EXPECT_EQ(load(kConfig + kAgent, {}, true).config.privacy->noise, NoiseSource::simulated);
   EXPECT_EQ(load(kConfig + kAgent, {"privacy.noise=secure"}, true).config.privacy->noise,
             NoiseSource::secret);
-  EXPECT_TRUE(
-      says(refusal(kConfig + kAgent, {"privacy.noise=simulated"}), "--insecure-test-noise"));
+  EXPECT_TRUE(says(refusal(kConfig + kAgent, {"privacy.noise=simulated"}), "must be secret"));
 }
 
 TEST(AgentOptions, RefusesWhatDoesNotFitAndNamesTheKey) {

@@ -182,63 +182,12 @@ TEST(Frame, LimitsFollowFromTheDimension) {
     EXPECT_THROW(frame_limits(dim, vectors), Error) << dim << " " << vectors;
 }
 
-TEST(FrameReader, FindsTheFramesInAnyChunks) {
-  for (std::uint32_t trial = 0; trial < 60; ++trial) {
-    SCOPED_TRACE(trial);
-    RngStream rng(2, Draw::test, 0, trial);
-    std::vector<Sample> samples;
-    Payload stream;
-    for (std::uint32_t i = 0; i < 8; ++i) {
-      samples.push_back(random_sample(100 * trial + i));
-      const auto bytes = samples.back().bytes();
-      stream.insert(stream.end(), bytes.begin(), bytes.end());
-    }
-    const std::size_t largest = trial % 3 == 0 ? 1 : trial % 3 == 1 ? 100 : 5000;
-    FrameReader reader(kLimits, "peer");
-    std::size_t found = 0;
-    for (std::span<const std::byte> rest = stream; !rest.empty();) {
-      auto chunk = rest.first(std::min<std::size_t>(1 + rng.below(largest), rest.size()));
-      rest = rest.subspan(chunk.size());
-      while (!chunk.empty())
-        if (const auto frame = reader.read(chunk)) {
-          ASSERT_LT(found, samples.size());
-          expect_same(*frame, samples[found++]);
-        }
-    }
-    EXPECT_EQ(found, samples.size());
-    EXPECT_TRUE(reader.at_boundary());
-  }
-}
-
-TEST(FrameReader, KnowsThatAStreamWasCut) {
-  const auto bytes = random_sample(3).bytes();
-  FrameReader reader(kLimits, "peer");
-  EXPECT_TRUE(reader.at_boundary());
-  for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
-    auto chunk = std::span<const std::byte>(bytes).subspan(i, 1);
-    EXPECT_FALSE(reader.read(chunk));
-    EXPECT_FALSE(reader.at_boundary()) << i;
-  }
-}
-
-TEST(FrameReader, RefusesAHeaderBeforeItsPayloadComes) {
-  auto bytes = random_sample(3).bytes();
-  forge(bytes, 36, 1'000'000);
-  FrameReader reader(kLimits, "agent 7");
-  auto chunk = std::span<const std::byte>(bytes).first(kFrameHeaderBytes);
-  EXPECT_THROW(reader.read(chunk), Error);
-  chunk = bytes;  // and stays shut
-  EXPECT_THROW(reader.read(chunk), Error);
-}
-
-TEST(FrameReader, FindsEveryFlippedBit) {
+TEST(Frame, FindsEveryFlippedBit) {
   const auto good = random_sample(3).bytes();
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     auto bytes = good;
     bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-    FrameReader reader(kLimits, "peer");
-    std::span<const std::byte> chunk = bytes;
-    EXPECT_THROW(reader.read(chunk), Error) << "bit " << bit;
+    EXPECT_THROW(decode_frame(bytes, kLimits, "peer"), Error) << "bit " << bit;
   }
 }
 

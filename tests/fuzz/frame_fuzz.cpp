@@ -49,21 +49,6 @@ bool decode_or_refuse(const Payload& bytes) {
   }
 }
 
-// Whether the stream gives exactly one frame and ends with it.
-bool stream_or_refuse(const Payload& bytes, std::size_t step) {
-  FrameReader reader(kLimits, "peer");
-  std::size_t frames = 0;
-  try {
-    for (std::size_t at = 0; at < bytes.size(); at += step) {
-      auto chunk = std::span<const std::byte>(bytes).subspan(at, std::min(step, bytes.size() - at));
-      while (!chunk.empty()) frames += reader.read(chunk).has_value();
-    }
-  } catch (const Error&) {
-    return false;
-  }
-  return frames == 1 && reader.at_boundary();
-}
-
 }  // namespace
 
 std::vector<std::string> fuzz_seeds() {
@@ -74,9 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto* first = reinterpret_cast<const std::byte*>(data);
   Payload bytes(first, first + size);
   for (int pass = 0; pass < 2; ++pass) {
-    const bool whole = decode_or_refuse(bytes);
-    for (const std::size_t step : {std::size_t{1}, std::size_t{13}, std::size_t{1000}})
-      if (stream_or_refuse(bytes, step) != whole) std::abort();
+    decode_or_refuse(bytes);
     mend_checksums(bytes);
   }
   return 0;

@@ -158,7 +158,7 @@ TEST_F(SweepTest, BadRequestsAreNamed) {
   has(error_of({{"algorithm.step", "log:a..1:3"}}), "numbers A < B");
   has(error_of({{"algorithm.step", "log:0.1..1:x"}}), "2 to 1000 values");
   has(error_of({{"algorithm.step", "log:0.1..1"}}), "needs the number of values");
-  has(error_of({{"run.seed", "1,2"}}), "--seeds");
+  has(error_of({{"run.seed", "1,2"}}), "number of seeds");
   has(error_of({{"run.threads", "1,2"}}), "does not change results");
   has(error_of({{"algorithm.step", "0.1"}}, {.metric = "speed"}), "test_accuracy");
   has(error_of({{"algorithm.step", "0.1"}}, {.hopeless = 0.5}), "above 1");
@@ -222,7 +222,7 @@ TEST_F(SweepTest, SettingsMayBeListedOneByOne) {
   has(refusal("settings = [{ algorithm.step = 0.1 }, { algorithm.step = 0.1 }]\n"),
       "number 2 is given twice");
   has(refusal("settings = [0.1]\n"), "found 0.1");
-  has(refusal("settings = [{ run.seed = 2 }]\n"), "--seeds");
+  has(refusal("settings = [{ run.seed = 2 }]\n"), "number of seeds");
   has(refusal("random = 2\nsettings = [{ algorithm.step = 0.1 }]\n"), "nothing can vary");
 }
 
@@ -413,7 +413,8 @@ TEST_F(SweepTest, AnotherSweepIsRefusedAndTheDifferenceNamed) {
       ADD_FAILURE() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::usage);
-      const std::string expected = existing == ExistingRun::resume ? "0.1,0.3" : "--force";
+      const std::string expected =
+          existing == ExistingRun::resume ? "0.1,0.3" : "holds a sweep already";
       EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
     }
   EXPECT_TRUE(run_sweep(other, dir_ / "out", ExistingRun::replace, {}));

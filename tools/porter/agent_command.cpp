@@ -179,7 +179,9 @@ class TraceFile {
 };
 
 int run(const Options& given) {
-  auto options = load_agent_options(given.config, given.overrides, given.insecure_test_noise);
+  auto options = with_hint(ErrorKind::privacy, "--insecure-test-noise permits it for a test", [&] {
+    return load_agent_options(given.config, given.overrides, given.insecure_test_noise);
+  });
   if (given.allow_no_noise) options.require_noise = false;
   const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
   make_folder(out, options.config);

@@ -284,7 +284,9 @@ void report_failure(const std::vector<LocalAgent>& agents) {
 
 int run(const Options& options) {
   const auto config =
-      load_agent_config(options.config, options.overrides, options.insecure_test_noise);
+      with_hint(ErrorKind::privacy, "--insecure-test-noise permits it for a test", [&] {
+        return load_agent_config(options.config, options.overrides, options.insecure_test_noise);
+      });
   const auto out = OutOptions{.out = options.out}.folder("cluster");
   const bool holds_run = fs::exists(out) && !fs::is_empty(out);
   require(holds_run == options.resume, ErrorKind::usage, out.string(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "porter/core/choice.hpp"
+#include "porter/core/error.hpp"
 
 namespace CLI {
 class App;
@@ -19,6 +20,20 @@ class Option;
 namespace porter::cli {
 
 inline constexpr int kWrongUsage = 2;  ///< exit code
+
+/// Does it. The library's errors name parameters; to those of one kind this adds which options set
+/// them.
+template <class Action>
+auto with_hint(ErrorKind kind, std::string_view hint, const Action& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    if (error.kind() != kind) throw;
+    throw Error(kind, concat(error.what(), "; ", hint));
+  }
+}
+inline constexpr std::string_view kFolderHint =
+    "--resume continues what is there, --force replaces it, --out names another folder";
 
 class Option {
  public:

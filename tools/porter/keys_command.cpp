@@ -19,24 +19,15 @@ struct Options {
   bool force = false, json = false;
 };
 
-/// Makes keys. The library's Error{usage} names parameters; this adds which options set them.
-void make(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::usage) throw;
-    fail(error.kind(), error.what(),
-         "; porter keys init makes an authority, --days sets the days, --force replaces what is "
-         "there");
-  }
-}
+constexpr std::string_view kHint =
+    "porter keys init makes an authority, --days sets the days, --force replaces what is there";
 
 std::string date(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 void init(const Options& options) {
-  make([&] {
+  with_hint(ErrorKind::usage, kHint, [&] {
     init_authority(options.folder, options.authority,
                    {.days = options.authority_days, .force = options.force});
   });
@@ -49,7 +40,7 @@ void init(const Options& options) {
 
 void issue(const Options& options) {
   for (const auto& agent : options.agents) {
-    make([&] {
+    with_hint(ErrorKind::usage, kHint, [&] {
       issue_certificate(options.folder, agent,
                         {.days = options.agent_days, .force = options.force});
     });

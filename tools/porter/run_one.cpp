@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "command_line.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
 
@@ -121,8 +122,10 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
   }
   Trainer trainer(assemble(config));
   if (raw_metrics) trainer.include_raw_metrics();
-  RunFolder folder(out, trainer, existing);
-  if (existing == ExistingRun::resume) folder.restore(trainer);
+  auto folder =
+      with_hint(ErrorKind::usage, kFolderHint, [&] { return RunFolder(out, trainer, existing); });
+  if (existing == ExistingRun::resume)
+    with_hint(ErrorKind::usage, kFolderHint, [&] { folder.restore(trainer); });
   print_facts(trainer.parts());
   if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", trainer.round());
 

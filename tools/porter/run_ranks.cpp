@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "command_line.hpp"
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
@@ -35,16 +36,19 @@ bool already_finished(MpiSession& session, const Config& config, const std::file
 
 TrainStatus train_and_show(Trainer& trainer, MpiSession& session, const std::filesystem::path& out,
                            ExistingRun existing) {
+  const auto train = [&](const std::vector<Observer>& observers) {
+    return with_hint(ErrorKind::usage, kFolderHint,
+                     [&] { return train_on_ranks(trainer, session, out, existing, observers); });
+  };
   std::vector<Observer> observers = {{.stop_requested = interrupted}};
-  if (!trainer.is_root())
-    return train_on_ranks(trainer, session, out, existing, std::move(observers));
+  if (!trainer.is_root()) return train(observers);
   print_facts(trainer.parts());
   fmt::print("{} ranks\n", session.size());
   Progress progress(trainer, trainer.config().algorithm.name);
   std::optional<MetricsRow> last;
   observers.push_back(progress.observer());
   observers.push_back({.after_evaluation = [&](const MetricsRow& row) { last = row; }});
-  const auto status = train_on_ranks(trainer, session, out, existing, std::move(observers));
+  const auto status = train(observers);
   progress.close();
   print_outcome(trainer, status, last, out);
   return status;

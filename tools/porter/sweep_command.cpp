@@ -85,7 +85,9 @@ int run(const Options& options) {
   catch_interrupts();
   const auto out = options.out.folder("sweep");
   GridProgress progress(sweep, "sweep", sweep.metric);
-  const auto result = run_sweep(sweep, out, existing, progress.hooks(options.jobs));
+  const auto result = with_hint(ErrorKind::usage, kFolderHint, [&] {
+    return run_sweep(sweep, out, existing, progress.hooks(options.jobs));
+  });
   progress.close();
   if (!result) {
     fmt::print(stderr, "interrupted; resume with:\n  {} sweep {} --out {} --resume\n",

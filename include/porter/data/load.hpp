@@ -62,8 +62,9 @@ struct DataOptions {
   std::vector<double> classes = {};
   FeatureScale scale = FeatureScale::none;
   std::string outliers =
-      "none";        ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
-  bool bias = true;  ///< append a column of ones, last
+      "none";  ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
+  bool plants_outliers() const { return outliers != "none"; }
+  bool bias = true;         ///< append a column of ones, last
   bool regression = false;  ///< labels are targets, not classes
   /// What is learned from the rows comes with a guarantee, so nothing but a record's own gradient
   /// may depend on it. Files need `features` and `classes` (a known data set has its own), no scale

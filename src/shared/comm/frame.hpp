@@ -74,28 +74,6 @@ std::size_t frame_bytes(std::span<const std::byte> bytes, const FrameLimits& lim
 FrameView decode_frame(std::span<const std::byte> bytes, const FrameLimits& limits,
                        std::string_view peer);
 
-/// Cuts a stream into frames, whatever the chunks it comes in. It holds the bytes of at most one
-/// frame, and refuses a header as soon as it is complete.
-class FrameReader {
- public:
-  FrameReader(FrameLimits limits, std::string peer);
-
-  /// Takes bytes off the front of `chunk` until a frame is complete or the chunk is used up. The
-  /// view is valid until the next call. After an Error{protocol} the stream cannot be read on.
-  std::optional<FrameView> read(std::span<const std::byte>& chunk);
-  /// Whether the stream may end here; if not, it was cut inside a frame.
-  bool at_boundary() const { return complete_ || buffer_.empty(); }
-
- private:
-  void take(std::span<const std::byte>& chunk, std::size_t target);
-
-  FrameLimits limits_;
-  std::string peer_;
-  Payload buffer_;
-  std::size_t frame_bytes_ = 0;  // once the header is read
-  bool complete_ = false;        // buffer_ holds a frame that was handed out
-};
-
 /// What the receiver of an update knows beforehand.
 struct ExpectedFrame {
   RunId run;
