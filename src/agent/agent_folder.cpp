@@ -11,7 +11,7 @@
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
-#include "train/summary.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {

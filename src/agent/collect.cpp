@@ -8,7 +8,7 @@
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "train/summary.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {

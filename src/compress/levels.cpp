@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "bits.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
+#include "packing.hpp"
 
 namespace porter {
 namespace {

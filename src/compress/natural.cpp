@@ -3,9 +3,9 @@
 #include <array>
 #include <bit>
 
-#include "bits.hpp"
 #include "compressors.hpp"
 #include "core/vectors.hpp"
+#include "packing.hpp"
 
 namespace porter {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bits.hpp"
 #include "compressors.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
+#include "packing.hpp"
 
 namespace porter {
 namespace {

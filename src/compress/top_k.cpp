@@ -2,7 +2,7 @@
 #include "compressors.hpp"
 #include "floats.hpp"
 #include "largest.hpp"
-#include "varint.hpp"
+#include "packing.hpp"
 
 namespace porter {
 namespace {

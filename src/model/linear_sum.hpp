@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clip_terms.hpp"
 #include "core/vector_math.hpp"
 #include "terms.hpp"
 

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "batch_pass.hpp"
-#include "clip_terms.hpp"
 #include "core/vector_math.hpp"
 #include "float_pass.hpp"
 #include "porter/core/thread_pool.hpp"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "porter/version.hpp"
-#include "report/page_shell.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 

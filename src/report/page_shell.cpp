@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/page_shell.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
 

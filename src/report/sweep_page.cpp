@@ -5,7 +5,7 @@
 #include <array>
 
 #include "porter/version.hpp"
-#include "report/page_shell.hpp"
+#include "report/page.hpp"
 #include "report/sweep_report.hpp"
 #include "report/text.hpp"
 

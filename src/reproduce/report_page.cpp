@@ -9,7 +9,7 @@
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/version.hpp"
-#include "report/page_shell.hpp"
+#include "report/page.hpp"
 #include "report/text.hpp"
 #include "reproduce/report.hpp"
 

@@ -7,7 +7,6 @@
 #include "graph/picture.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
-#include "train/summary.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/summary.hpp"
+#include "train/run_folder.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,6 @@
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/version.hpp"
-#include "train/run_folder.hpp"
 
 namespace porter {
 

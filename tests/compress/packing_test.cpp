@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "compress/bits.hpp"
-#include "compress/varint.hpp"
+#include "compress/packing.hpp"
 #include "compress_cases.hpp"
 #include "porter/core/error.hpp"
 

@@ -5,7 +5,7 @@
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
-#include "report/page_shell.hpp"
+#include "report/page.hpp"
 #include "report/sweep_report.hpp"
 #include "run_one.hpp"
 

@@ -120,10 +120,10 @@ struct AlgorithmInfo {
   };
   std::string name;
   std::string help;
-  Clipping clipping;
-  Noise noise;
-  bool compresses;  ///< false: dense messages
-  Meeting meeting;
+  Clipping clipping = Clipping::any;
+  Noise noise = Noise::optional;
+  bool compresses = false;  ///< false: dense messages
+  Meeting meeting = Meeting::neighbours;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
   bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
   bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)

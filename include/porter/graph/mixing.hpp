@@ -83,9 +83,7 @@ struct Mixing {
 /// column sums, sparsity against the graph, alpha < 1, each with its own Error{usage}.
 Mixing make_mixing(std::string_view spec, const Graph& graph);
 
-struct MixingInfo {
-  std::string name, example, help;
-};
+using MixingInfo = GraphInfo;
 std::vector<MixingInfo> mixing_table();
 
 }  // namespace porter

@@ -69,4 +69,12 @@ TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
 
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
+
+/// The text of summary.json. Numbers that are not finite become null.
+std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status,
+                         const std::optional<MetricsRow>& last);
+
+/// The text of privacy.json: what is, and is not, guaranteed, for machines.
+std::string privacy_json(const Trainer& trainer);
+
 }  // namespace porter
