@@ -8,6 +8,7 @@
 
 #include "porter/core/rng.hpp"
 #include "sources.hpp"
+#include "table_cache.hpp"
 
 namespace porter {
 namespace {
@@ -238,6 +239,37 @@ Digits draw_digits(std::size_t first, std::size_t count, ThreadPool& pool) {
     }
   });
   return digits;
+}
+
+FileTable digit_table(const std::optional<std::filesystem::path>& cache, std::size_t first,
+                      std::size_t count) {
+  // Raise it when the drawing changes: older copies are then drawn anew.
+  constexpr int kDrawing = 1;
+  const auto draw = [&] {
+    ThreadPool pool;
+    const auto digits = draw_digits(first, count, pool);
+    FileTable table;
+    table.data.features = kPixels;
+    table.data.values.reserve(digits.pixels.size());
+    for (const char pixel : digits.pixels)
+      table.data.values.push_back(static_cast<float>(static_cast<unsigned char>(pixel)) / 255.0F);
+    table.labels.assign(digits.labels.begin(), digits.labels.end());
+    return table;
+  };
+  const auto key = concat("digits ", kDrawing, ' ', first, ' ', count, '\n');
+  return keep_table(
+             cache, concat("synthetic-digits-", first), [&] { return key; }, draw)
+      .table;
+}
+
+TablePair digit_tables(const std::optional<std::filesystem::path>& cache) {
+  const auto& known = known_data("synthetic-digits");
+  TablePair tables{.train = digit_table(cache, 0, known.train_rows),
+                   .test = digit_table(cache, known.train_rows, known.test_rows),
+                   .source = "synthetic-digits (" + known.what + ")"};
+  tables.train.name = "synthetic-digits training set";
+  tables.test->name = "synthetic-digits test set";
+  return tables;
 }
 
 }  // namespace porter

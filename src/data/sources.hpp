@@ -32,14 +32,9 @@ struct Digits {
 /// Digits `first` ... `first + count - 1` of the endless sequence; the threads do not matter.
 Digits draw_digits(std::size_t first, std::size_t count, ThreadPool& pool);
 
-/// The first `count` digits, read from the folder `cache` if they are there and whole; else drawn,
-/// and kept there if it can be written.
-Digits load_or_draw_digits(const std::optional<std::filesystem::path>& cache, std::size_t count);
+/// The same as a table, kept in the folder `cache` if there is one.
+FileTable digit_table(const std::optional<std::filesystem::path>& cache, std::size_t first,
+                      std::size_t count);
 TablePair digit_tables(const std::optional<std::filesystem::path>& cache);
-
-/// The cache file's content, and back; nothing if the bytes are not exactly what encoding digits of
-/// this number and this version gives.
-std::string encode_digits(const Digits& digits);
-std::optional<Digits> decode_digits(std::string_view bytes, std::size_t count);
 
 }  // namespace porter

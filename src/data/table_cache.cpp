@@ -201,34 +201,40 @@ std::optional<FileTable> decode_table(std::string_view bytes, std::string_view k
   }
 }
 
-CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<std::string>& files,
-                       std::size_t features, const std::function<FileTable()>& parse) {
-  if (!cache || !worth_caching(files)) return {parse()};
-  const auto folder = folder_in(*cache), path = folder / cache_name(files, features);
-  if (!own_folder(folder)) return {parse()};
-  const auto key = key_of(files, features);
+CachedTable keep_table(const std::optional<fs::path>& cache, const std::string& name,
+                       const std::function<std::string()>& key_now,
+                       const std::function<FileTable()>& make) {
+  if (!cache || !own_folder(folder_in(*cache))) return {make()};
+  const auto path = folder_in(*cache) / name;
+  const auto key = key_now();
   bool damaged = false;
   std::error_code missing;
   if (fs::is_regular_file(fs::symlink_status(path, missing))) {
     try {
       const auto bytes = read_raw_file(path);
-      if (auto table = decode_table(bytes, key)) {
-        table->name = files.back();
-        return {*std::move(table)};
-      }
+      if (auto table = decode_table(bytes, key)) return {*std::move(table)};
       // With its key it should have been whole; with another it is of an older source.
       damaged = !bytes.starts_with(kVersion) ||
                 std::string_view(bytes).substr(kVersion.size()).starts_with(key);
     } catch (const Error&) {  // unreadable: as good as missing
     }
   }
-  auto table = parse();
+  auto table = make();
   try {
-    if (key_of(files, features) == key)  // else a source changed while it was parsed
+    if (key_now() == key)  // else a source changed while it was parsed
       write_file_soon(path, encode_table(table, key));
   } catch (const std::exception&) {  // the cache only saves time
   }
   return {std::move(table), damaged};
+}
+
+CachedTable load_table(const std::optional<fs::path>& cache, const std::vector<std::string>& files,
+                       std::size_t features, const std::function<FileTable()>& parse) {
+  if (!worth_caching(files)) return {parse()};
+  const auto key_now = [&] { return key_of(files, features); };
+  auto kept = keep_table(cache, cache_name(files, features), key_now, parse);
+  kept.table.name = files.back();
+  return kept;
 }
 
 void forget_table(const fs::path& cache, const std::vector<std::string>& files,

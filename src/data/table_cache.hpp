@@ -24,12 +24,18 @@ struct CachedTable {
   bool rebuilt = false;  ///< there was a cache file, but a damaged one
 };
 
-/// What `parse` makes of the files, kept in the folder `cache` if there is one and it can be
-/// written. The key of a cache file is the SHA-256 of all source bytes and the `features` asked
-/// for: a source that changed, even within a second or under an old date, is parsed anew. Small
-/// files are parsed every time. The cache only saves time: what goes wrong with it is no error. It
-/// holds copies of what may not be for everybody: the folder is 0700 and a file 0600, and neither
-/// is used where it is a link.
+/// What `make` gives, kept under a name in the folder `cache` if there is one and it can be
+/// written. A copy is used where it carries the present key; one whose key changes meanwhile is not
+/// kept. The cache only saves time: what goes wrong with it is no error. It holds copies of what
+/// may not be for everybody: the folder is 0700 and a file 0600, and neither is used where it is a
+/// link.
+CachedTable keep_table(const std::optional<std::filesystem::path>& cache, const std::string& name,
+                       const std::function<std::string()>& key_now,
+                       const std::function<FileTable()>& make);
+
+/// The same for what `parse` makes of files. The key is the SHA-256 of all source bytes and the
+/// `features` asked for: a source that changed, even within a second or under an old date, is
+/// parsed anew. Small files are parsed every time.
 CachedTable load_table(const std::optional<std::filesystem::path>& cache,
                        const std::vector<std::string>& files, std::size_t features,
                        const std::function<FileTable()>& parse);

@@ -7,6 +7,7 @@
 
 #include "data/sources.hpp"
 #include "data/summary.hpp"
+#include "data/table_cache.hpp"
 #include "io/file.hpp"
 #include "temp_dir.hpp"
 
@@ -117,46 +118,28 @@ TEST(Digits, HaveAllClassesAndTellThemApart) {
   EXPECT_LT(right, 190);
 }
 
-TEST(Digits, CacheGivesBackWhatWasWrittenAndRefusesDamage) {
-  ThreadPool pool(1);
-  const auto digits = draw_digits(0, 5, pool);
-  const auto bytes = encode_digits(digits);
-  const auto back = decode_digits(bytes, 5);
-  ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(back->labels, digits.labels);
-  EXPECT_EQ(back->pixels, digits.pixels);
-  EXPECT_FALSE(decode_digits(bytes, 4).has_value());
-  EXPECT_FALSE(decode_digits(bytes, 6).has_value());
-  EXPECT_FALSE(decode_digits("", 5).has_value());
-  EXPECT_FALSE(decode_digits(bytes.substr(0, bytes.size() - 1), 5).has_value());
-  EXPECT_FALSE(decode_digits(bytes + "x", 5).has_value());
-  for (const std::size_t at : {std::size_t{0}, std::size_t{14}, bytes.size() / 2}) {
-    auto altered = bytes;
-    altered[at] ^= 1;
-    EXPECT_FALSE(decode_digits(altered, 5).has_value()) << at;
-  }
-}
-
 TEST(Digits, AreKeptInTheCacheAndDrawnAgainWhenItIsDamaged) {
   const TempDir dir;
-  const auto cache = dir / "new" / "folder", file = cache / "synthetic-digits-1.bin";
-  const auto digits = load_or_draw_digits(cache, 20);
+  const auto cache = dir / "new" / "folder", file = cache / "parsed" / "synthetic-digits-0";
+  const auto drawn = digit_table(cache, 0, 20);
   const auto kept = read_file(file);
-  EXPECT_EQ(kept, encode_digits(digits));
 
-  // Other digits in the cache, whole and of the right number: they are what is read.
-  ThreadPool pool(1);
-  write_file(file, encode_digits(draw_digits(1000, 20, pool)));
-  EXPECT_EQ(load_or_draw_digits(cache, 20).pixels, draw_digits(1000, 20, pool).pixels);
+  // Other digits in the cache, whole and with the right key: they are what is read.
+  const auto others = digit_table(std::nullopt, 1000, 20);
+  write_file(file, encode_table(others, "digits 1 0 20\n"));
+  EXPECT_EQ(digit_table(cache, 0, 20).data.values, others.data.values);
+  EXPECT_EQ(digit_table(cache, 0, 19).data.values,
+            std::vector(drawn.data.values.begin(), drawn.data.values.begin() + 19 * 784));
 
   write_file(file, kept.substr(0, kept.size() / 2));
-  EXPECT_EQ(load_or_draw_digits(cache, 20).pixels, digits.pixels);
+  EXPECT_EQ(digit_table(cache, 0, 20).data.values, drawn.data.values);
+  EXPECT_EQ(digit_table(cache, 0, 20).labels, drawn.labels);
   EXPECT_EQ(read_file(file), kept);
 }
 
 TEST(Digits, NeedNoCache) {
-  const auto digits = load_or_draw_digits(std::nullopt, 5);
-  EXPECT_EQ(load_or_draw_digits("/dev/null/folder", 5).pixels, digits.pixels);
+  EXPECT_EQ(digit_table("/dev/null/folder", 0, 5).data.values,
+            digit_table(std::nullopt, 0, 5).data.values);
 }
 
 }  // namespace
