@@ -7,10 +7,10 @@
 
 #include "config/difference.hpp"
 #include "core/text.hpp"
-#include "graph/picture.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
+#include "report/graph_picture.hpp"
 #include "train/run_folder.hpp"
 
 namespace porter {

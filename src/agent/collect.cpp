@@ -4,10 +4,10 @@
 
 #include "agent_folder.hpp"
 #include "config/difference.hpp"
-#include "graph/picture.hpp"
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
+#include "report/graph_picture.hpp"
 #include "train/run_folder.hpp"
 
 namespace porter {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/text.hpp"
+#include "graph/shapes.hpp"
 #include "porter/graph/graph.hpp"
 
 namespace porter {
@@ -27,18 +28,5 @@ Graph make_erdos_renyi(const GraphRequest& request);
 Graph make_regular(const GraphRequest& request);
 Graph make_geometric(const GraphRequest& request);
 Graph make_from_file(const GraphRequest& request);
-
-/// Rows and columns of a grid.
-struct GridShape {
-  std::size_t rows, columns;
-};
-std::vector<Graph::Edge> grid_edges(GridShape shape);
-std::vector<Graph::Edge> torus_edges(GridShape shape);
-std::vector<Graph::Edge> hypercube_edges(std::size_t nodes);
-
-/// The shape of `graph` if its nodes are those of a grid (or torus), row by row, with at least two
-/// rows and columns.
-std::optional<GridShape> grid_shape(const Graph& graph);
-std::optional<GridShape> torus_shape(const Graph& graph);
 
 }  // namespace porter

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "config/difference.hpp"
-#include "graph/picture.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
+#include "report/graph_picture.hpp"
 
 namespace porter {
 namespace {

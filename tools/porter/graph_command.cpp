@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "graph/picture.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
+#include "report/graph_picture.hpp"
 
 namespace porter::cli {
 namespace {

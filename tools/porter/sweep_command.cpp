@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "grid/sweep_report.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
 #include "report/page.hpp"
-#include "report/sweep_report.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {

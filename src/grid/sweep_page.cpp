@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "grid/sweep_report.hpp"
 #include "porter/version.hpp"
 #include "report/page.hpp"
-#include "report/sweep_report.hpp"
 #include "report/text.hpp"
 
 namespace porter {

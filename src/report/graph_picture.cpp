@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/picture.hpp"
+#include "report/graph_picture.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "topologies.hpp"
+#include "graph/shapes.hpp"
 
 namespace porter {
 namespace {

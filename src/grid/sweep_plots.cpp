@@ -7,7 +7,7 @@
 #include <ranges>
 
 #include "core/text.hpp"
-#include "report/sweep_report.hpp"
+#include "grid/sweep_report.hpp"
 #include "report/text.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/picture.hpp"
+#include "report/graph_picture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/sweep_report.hpp"
+#include "grid/sweep_report.hpp"
 
 #include <gtest/gtest.h>
 
