@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "core/registry.hpp"
-#include "porter/core/error.hpp"
 
 namespace porter {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "core/vector_math.hpp"
 #include "mixing_rules.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"

@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <ranges>
 
 #include "core/text.hpp"
 #include "grid/sweep_report.hpp"
-#include "report/text.hpp"
 
 namespace porter {
 namespace {

@@ -7,7 +7,6 @@
 #include "config/difference.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
-#include "porter/core/error.hpp"
 #include "porter/version.hpp"
 #include "report/page.hpp"
 #include "report/text.hpp"

@@ -5,9 +5,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "core/text.hpp"
 #include "porter/config/config.hpp"
-#include "porter/core/error.hpp"
 
 namespace porter::cli {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "commands.hpp"
 #include "io/file.hpp"
-#include "porter/core/error.hpp"
 #include "report/page.hpp"
 #include "report/table.hpp"
 #include "run_one.hpp"

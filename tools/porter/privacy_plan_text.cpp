@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json.hpp"
-#include "privacy_options.hpp"
 #include "progress.hpp"
 #include "report/table.hpp"
 

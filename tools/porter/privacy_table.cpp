@@ -5,7 +5,6 @@
 
 #include "commands.hpp"
 #include "io/json.hpp"
-#include "privacy_options.hpp"
 #include "report/table.hpp"
 #include "reproduce/closed_forms.hpp"
 
