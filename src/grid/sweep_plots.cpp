@@ -100,6 +100,7 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
             .y = {.title = metric}};
   Series all{.name = "settings", .style = 0, .points = true};
   Series best{.name = alone ? "mean over seeds" : "best of the settings", .style = 1};
+  Range xs, ys;
   for (const auto& value : KeyValues(sweep, key).texts) {
     const double x = *parse_number<double>(value);
     bool first = true;
@@ -107,21 +108,16 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
       if (setting.status != RunEnd::finished ||
           sweep.settings[setting.setting].values[key] != value)
         continue;
-      all.x.push_back(x);
-      all.y.push_back(*setting.mean);
-      if (first) {
-        best.x.push_back(x);
-        best.y.push_back(*setting.mean);
-        best.band_low.push_back(*setting.mean - setting.stddev.value_or(0));
-        best.band_high.push_back(*setting.mean + setting.stddev.value_or(0));
-      }
-      first = false;
+      const double mean = *setting.mean, stddev = setting.stddev.value_or(0);
+      all.add(x, mean);
+      xs.add(x);
+      ys.add(mean);
+      if (std::exchange(first, false)) best.add(x, mean, mean - stddev, mean + stddev);
     }
   }
   if (all.x.empty()) return plot;
-  const auto [low, high] = std::minmax_element(all.y.begin(), all.y.end());
-  plot.y.log = *low > 0 && *high > kLogRatio * *low;
-  plot.x.log = all.x.front() > 0 && all.x.back() > kLogRatio / 2 * all.x.front();
+  plot.y.log = ys.beyond(kLogRatio);
+  plot.x.log = xs.beyond(kLogRatio / 2);
   if (!alone) best.band_low = best.band_high = {};
   plot.series.push_back(std::move(all));
   if (alone || sweep.design == SweepDesign::grid) plot.series.push_back(std::move(best));

@@ -63,10 +63,7 @@ Series series_of(const Trace& trace, std::size_t style, const char* x, const cha
   Series series{.name = trace.name, .style = style, .diverged = trace.diverged()};
   const auto *xs = trace.metrics.find(x), *ys = trace.metrics.find(y);
   for (std::size_t i = 0; xs && ys && i < xs->size(); ++i)
-    if ((*xs)[i] && (*ys)[i]) {
-      series.x.push_back(*(*xs)[i]);
-      series.y.push_back(*(*ys)[i]);
-    }
+    if ((*xs)[i] && (*ys)[i]) series.add(*(*xs)[i], *(*ys)[i]);
   return series;
 }
 

@@ -71,11 +71,7 @@ Plot metric_plot(const Study& study, const GridResult& result, const std::string
       const auto setting = i * study.values.size() + v;
       const auto spread = last_spread(result, setting, metric);
       const double x = place_of(study, result, setting, numbers);
-      if (!spread || !std::isfinite(x)) continue;
-      series.x.push_back(x);
-      series.y.push_back(spread->mean);
-      series.band_low.push_back(spread->low);
-      series.band_high.push_back(spread->high);
+      if (spread && std::isfinite(x)) series.add(x, spread->mean, spread->low, spread->high);
     }
     if (!series.x.empty()) plot.series.push_back(std::move(series));
   }

@@ -53,10 +53,7 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
     const auto x = xs.find(round);
     if (x == xs.end()) continue;
     const auto spread = *spread_of(values);
-    series.x.push_back(spread_of(x->second)->mean);
-    series.y.push_back(spread.mean);
-    series.band_low.push_back(spread.low);
-    series.band_high.push_back(spread.high);
+    series.add(spread_of(x->second)->mean, spread.mean, spread.low, spread.high);
   }
   return series;
 }

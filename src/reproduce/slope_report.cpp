@@ -42,10 +42,7 @@ Series fitted_line(const std::string& name, const Replicates& points, const Powe
                    std::size_t style) {
   const auto [low, high] = std::minmax_element(points.x.begin(), points.x.end());
   Series line{.name = name, .style = style};
-  for (const double x : {*low, *high}) {
-    line.x.push_back(x);
-    line.y.push_back(law.scale * std::pow(x, law.slope));
-  }
+  for (const double x : {*low, *high}) line.add(x, law.scale * std::pow(x, law.slope));
   return line;
 }
 
@@ -56,10 +53,7 @@ Series theorem_line(const Series& fitted, double exponent) {
   Series line{.name = concat("x^", exponent, ", the theorem's order"),
               .style = fitted.style,
               .companion = true};
-  for (const double at : fitted.x) {
-    line.x.push_back(at);
-    line.y.push_back(y * std::pow(at / x, exponent));
-  }
+  for (const double at : fitted.x) line.add(at, y * std::pow(at / x, exponent));
   return line;
 }
 

@@ -32,6 +32,17 @@ struct Series {
   bool points = false;     ///< marks that no line joins
   bool companion = false;  ///< thin and dotted: goes with the main line of the same style
   bool diverged = false;   ///< does not stretch the axes; a cross marks where it was last seen
+
+  void add(double at, double value) {
+    x.push_back(at);
+    y.push_back(value);
+  }
+  /// With the band there.
+  void add(double at, double value, double low, double high) {
+    add(at, value);
+    band_low.push_back(low);
+    band_high.push_back(high);
+  }
 };
 
 struct Axis {
