@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edge_list.hpp"
-
 #include <map>
 
 #include "io/file.hpp"

@@ -6,7 +6,7 @@
 
 namespace porter {
 
-// One function per rule; the table in mixing.cpp lists them.
+// One function per rule; the table in registry.cpp lists them.
 Mixing mix_fdla(const Graph& graph, const Spec& spec);
 Mixing mix_best_constant(const Graph& graph, const Spec& spec);
 Mixing mix_metropolis(const Graph& graph, const Spec& spec);

@@ -14,7 +14,7 @@ struct GraphRequest {
   std::uint64_t seed;
 };
 
-// One function per topology; the table in graph_registry.cpp lists them.
+// One function per topology; the table in registry.cpp lists them.
 Graph make_ring(const GraphRequest& request);
 Graph make_path(const GraphRequest& request);
 Graph make_star(const GraphRequest& request);
@@ -28,5 +28,11 @@ Graph make_erdos_renyi(const GraphRequest& request);
 Graph make_regular(const GraphRequest& request);
 Graph make_geometric(const GraphRequest& request);
 Graph make_from_file(const GraphRequest& request);
+
+/// The edges of a text with one `i j` per line, nodes from 0, `#` comments and empty lines skipped.
+/// `name` is what errors call the source. A line that is not two numbers is Error{io}; a node
+/// >= nodes, a loop or a repeated edge is Error{usage}; both name the line.
+std::vector<Graph::Edge> decode_edges(std::string_view text, const std::string& name,
+                                      std::size_t nodes);
 
 }  // namespace porter

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz.hpp"
-#include "graph/edge_list.hpp"
+#include "graph/topologies.hpp"
 #include "porter/core/error.hpp"
 
 std::vector<std::string> fuzz_seeds() {

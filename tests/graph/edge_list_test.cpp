@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/edge_list.hpp"
+#include "graph/topologies.hpp"
 
 #include "expect_error.hpp"
 #include "io/file.hpp"
