@@ -35,11 +35,4 @@ double spectral_norm(const Dataset& data);
 
 void append_ones(Dataset& data);
 
-/// The values of a row, to change.
-inline std::span<float> row_values(Dataset& data, std::size_t row) {
-  if (!data.sparse()) return std::span(data.values).subspan(row * data.features, data.features);
-  const auto begin = data.row_starts[row];
-  return std::span(data.values).subspan(begin, data.row_starts[row + 1] - begin);
-}
-
 }  // namespace porter

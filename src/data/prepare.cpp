@@ -1,15 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "prepare.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <utility>
 
+#include "core/text.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
-#include "prepare.hpp"
 
 namespace porter {
 namespace {
+
+std::vector<double> distinct_labels(const FileTable& table) {
+  auto classes = table.labels;
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  require(classes.size() >= 2, ErrorKind::io, table.name,
+          ": expected at least two classes, found only the label ", classes.front());
+  require(classes.size() <= kMaxClasses, ErrorKind::io, table.name, ": expected at most ",
+          kMaxClasses, " classes, found ", classes.size(),
+          " distinct labels; if these are targets of a regression, use a regression model");
+  return classes;
+}
+
+std::string list_labels(const std::vector<double>& classes) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(classes.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", classes[i]);
+  return text + (classes.size() > kShown ? ", ..." : "");
+}
+
+// Says how many and where, not what they hold: a log is soon passed on.
+void warn_of_voids(const FileTable& table, const Dataset& data, std::string& warning) {
+  const auto count = data.void_rows();
+  if (count == 0) return;
+  std::size_t first = 0;
+  while (!data.is_void(first)) ++first;
+  warning += concat(warning.empty() ? "" : "; ", count, " of ", data.rows(),
+                    " records do not fit data.classes and data.features or are no numbers, and "
+                    "count for nothing; the first: ",
+                    table.place(first));
+}
+
+// The values of a row, to change.
+std::span<float> row_values(Dataset& data, std::size_t row) {
+  if (!data.sparse()) return std::span(data.values).subspan(row * data.features, data.features);
+  const auto begin = data.row_starts[row];
+  return std::span(data.values).subspan(begin, data.row_starts[row + 1] - begin);
+}
 
 // What a sparse set may take once it is made dense.
 constexpr std::size_t kMaxDenseBytes = std::size_t{1} << 32;
@@ -90,7 +133,60 @@ void apply_gram(const Dataset& data, const std::vector<double>& x, std::vector<d
   }
 }
 
+// Fixed, so that the rows do not depend on the run's seed.
+constexpr std::uint64_t kOutlierSeed = 0x6F75746C696572;
+
+struct Outliers {
+  double fraction, factor;
+};
+
+Outliers parse_outliers(std::string_view text) {
+  const auto spec = split_spec(text);
+  const auto fraction = parse_number<double>(spec.name);
+  const auto factor = spec.number<double>();
+  require(
+      fraction && *fraction > 0 && *fraction < 1 && factor && *factor > 0 && std::isfinite(*factor),
+      ErrorKind::usage, "data.outliers: expected none or FRACTION:FACTOR with a fraction in ",
+      "(0, 1) and a factor above 0, such as 0.01:100, found \"", text, "\"");
+  return {*fraction, *factor};
+}
+
 }  // namespace
+
+DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression,
+                      std::vector<double> classes, BrokenRows broken) {
+  const bool stated = !classes.empty();
+  if (!stated && !regression) classes = distinct_labels(train);
+  std::map<double, float> numbers;
+  for (const double label : classes) numbers.emplace(label, static_cast<float>(numbers.size()));
+
+  const auto number_of = [&](const FileTable& table, Dataset& data, std::size_t row) {
+    if (const auto found = numbers.find(table.labels[row]); found != numbers.end())
+      return found->second;
+    require(broken == BrokenRows::keep || data.is_void(row), ErrorKind::io, table.place(row),
+            ": expected a label of ", stated ? "data.classes" : "the training set", " (",
+            list_labels(classes), "), found ", table.labels[row]);
+    data.voids.resize(std::max(data.voids.size(), row + 1));
+    data.voids[row] = 1;
+    return 0.0F;
+  };
+  DataPair pair;
+  const auto labelled = [&](FileTable table) {
+    Dataset data = std::move(table.data);
+    if (regression) {
+      data.labels.assign(table.labels.begin(), table.labels.end());
+    } else {
+      data.classes = classes;
+      for (std::size_t row = 0; row < table.rows(); ++row)
+        data.labels.push_back(number_of(table, data, row));
+    }
+    warn_of_voids(table, data, pair.warning);
+    return data;
+  };
+  pair.train = labelled(std::move(train));
+  if (test) pair.test = labelled(*std::move(test));
+  return pair;
+}
 
 // The Rayleigh quotient rises towards the largest eigenvalue of X^T X, and its error is the square
 // of the vector's, so it settles long before the vector does.
@@ -137,6 +233,22 @@ void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias) {
   if (scale == FeatureScale::unit) for_both(data, scale_unit);
   if (bias) for_both(data, append_ones);
   if (scale == FeatureScale::spectral) scale_spectral(data);
+}
+
+void plant_outliers(DataPair& data, std::string_view spec, bool bias) {
+  if (spec == "none") return;
+  const auto [fraction, factor] = parse_outliers(spec);
+  auto& train = data.train;
+  std::size_t planted = 0;
+  for (std::size_t row = 0; row < train.rows(); ++row) {
+    RngStream rng(kOutlierSeed, Draw::data, 0, static_cast<std::uint32_t>(row));
+    if (rng.uniform() >= fraction) continue;
+    ++planted;
+    const auto values = row_values(train, row);
+    for (float& value : values.first(values.size() - (bias ? 1 : 0)))
+      value = static_cast<float>(value * factor);
+  }
+  data.source += concat("; ", planted, " training rows are outliers, ", factor, " times as long");
 }
 
 }  // namespace porter
