@@ -248,13 +248,7 @@ FileTable digit_table(const std::optional<std::filesystem::path>& cache, std::si
   const auto draw = [&] {
     ThreadPool pool;
     const auto digits = draw_digits(first, count, pool);
-    FileTable table;
-    table.data.features = kPixels;
-    table.data.values.reserve(digits.pixels.size());
-    for (const char pixel : digits.pixels)
-      table.data.values.push_back(static_cast<float>(static_cast<unsigned char>(pixel)) / 255.0F);
-    table.labels.assign(digits.labels.begin(), digits.labels.end());
-    return table;
+    return table_of_images("", digits.pixels, kPixels, digits.labels);
   };
   const auto key = concat("digits ", kDrawing, ' ', first, ' ', count, '\n');
   return keep_table(

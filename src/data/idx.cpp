@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IDX format of the MNIST database: a big-endian header (magic number, extents), then bytes.
-#include <array>
-
 #include "table.hpp"
 
 namespace porter {
@@ -59,22 +57,24 @@ std::string_view decode_idx_labels(std::string_view bytes, const std::string& na
   return decode(bytes, name, kLabelMagic, 1, "labels of unsigned bytes").body;
 }
 
+FileTable table_of_images(const std::string& name, std::string_view pixels, std::size_t features,
+                          std::string_view labels) {
+  FileTable table{.name = name};
+  table.data.features = features;
+  table.data.values.reserve(pixels.size());
+  for (const unsigned char pixel : pixels)
+    table.data.values.push_back(static_cast<float>(pixel) / 255.0F);
+  for (const unsigned char label : labels) table.labels.push_back(label);
+  return table;
+}
+
 FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
                      std::string_view label_bytes, const std::string& label_name) {
   const auto images = decode_idx_images(image_bytes, image_name);
   const auto labels = decode_idx_labels(label_bytes, label_name);
   require(images.count == labels.size(), ErrorKind::io, label_name, ": expected ", images.count,
           " labels, one for each image of ", image_name, ", found ", labels.size());
-  std::array<float, 256> scaled;
-  for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(i) / 255.0F;
-
-  FileTable table{.name = label_name};
-  table.data.features = images.features;
-  table.data.values.reserve(images.pixels.size());
-  for (const char pixel : images.pixels)
-    table.data.values.push_back(scaled[static_cast<unsigned char>(pixel)]);
-  for (const char label : labels) table.labels.push_back(static_cast<unsigned char>(label));
-  return table;
+  return table_of_images(label_name, images.pixels, images.features, labels);
 }
 
 }  // namespace porter

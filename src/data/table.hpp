@@ -58,6 +58,9 @@ struct IdxImages {
 };
 IdxImages decode_idx_images(std::string_view bytes, const std::string& name);
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name);
+/// A table of images, a byte for each of `features` pixels, and of a byte for each label.
+FileTable table_of_images(const std::string& name, std::string_view pixels, std::size_t features,
+                          std::string_view labels);
 FileTable decode_idx(std::string_view image_bytes, const std::string& image_name,
                      std::string_view label_bytes, const std::string& label_name);
 
