@@ -32,12 +32,6 @@ std::string values_text(const std::string& key, const toml::node& node) {
   return out;
 }
 
-template <class Number>
-void read_optional(TomlSection& section, const char* key, std::optional<Number>& value,
-                   std::int64_t least, std::int64_t most) {
-  if (section.find(key)) section.read_count(key, value.emplace(), least, most);
-}
-
 SweepOptions read_options(const toml::table& root, const std::string& source) {
   TomlSection section(root, "sweep", source);
   SweepOptions options;
@@ -61,9 +55,9 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
       });
     }
   }
-  read_optional(section, "random", options.random, 0, kMaxSettings);
-  read_optional(section, "seeds", options.seeds, 1, kMaxSeeds);
-  read_optional(section, "halving", options.halving, 0, kMaxHalvings);
+  section.read_count("random", options.random, 0, kMaxSettings);
+  section.read_count("seeds", options.seeds, 1, kMaxSeeds);
+  section.read_count("halving", options.halving, 0, kMaxHalvings);
   section.read("hopeless", options.hopeless);
   if (section.find("metric")) section.read("metric", options.metric.emplace());
   section.refuse_unknown_keys();
@@ -86,7 +80,7 @@ SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
   return file;
 }
 
-std::vector<std::string> keys_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
+std::vector<std::string> keys_of(const KeyTexts& pairs) {
   std::vector<std::string> keys;
   for (const auto& [key, text] : pairs) keys.push_back(key);
   return keys;
@@ -95,7 +89,7 @@ std::vector<std::string> keys_of(const std::vector<std::pair<std::string, std::s
 void check_settings(const SweepOptions& options) {
   require(options.vary.empty() && options.random.value_or(0) == 0, ErrorKind::usage,
           "sweep.settings: every setting is listed, so nothing can vary or be drawn beside it");
-  std::set<std::vector<std::pair<std::string, std::string>>> seen;
+  std::set<KeyTexts> seen;
   for (const auto& setting : options.settings) {
     require(keys_of(setting) == keys_of(options.settings.front()), ErrorKind::usage,
             "sweep.settings: number ", seen.size() + 1, " has other keys than the first");

@@ -3,11 +3,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/registry.hpp"
 #include "core/text.hpp"
 #include "grid/sweep.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/version.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {
@@ -16,8 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kApart = 1.5;  // times the loss of the average: the agents disagree
 
-int order_of(RunEnd status) { return static_cast<int>(status); }
-
 SettingResult summed_up(const Sweep& sweep, std::vector<GridRun> runs) {
   SettingResult result{.setting = runs.front().setting, .status = RunEnd::finished};
   std::size_t bad = 0, tried = 0;
@@ -25,8 +25,7 @@ SettingResult summed_up(const Sweep& sweep, std::vector<GridRun> runs) {
     tried += run.status != RunEnd::skipped;
     if (run.status == RunEnd::finished || run.status == RunEnd::skipped) continue;
     ++bad;
-    if (result.status != RunEnd::finished && order_of(run.status) <= order_of(result.status))
-      continue;
+    if (result.status != RunEnd::finished && run.status <= result.status) continue;
     result.status = run.status;
     result.reason = run.reason;
   }
@@ -41,13 +40,6 @@ SettingResult summed_up(const Sweep& sweep, std::vector<GridRun> runs) {
     result.stddev = std::sqrt(squares / static_cast<double>(result.runs.size() - 1));
   }
   return result;
-}
-
-std::string quoted_csv(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
 }
 
 Json values_json(const Sweep& sweep, std::size_t setting) {
@@ -102,15 +94,10 @@ std::string agents_apart(const Sweep& sweep, const SettingResult& best) {
 }  // namespace
 
 SweepMetric find_sweep_metric(const std::string& name) {
-  const std::vector<std::string_view> others = {"round", "epsilon", "seconds"};
-  std::string known;
-  for (const auto& column : metrics_columns()) {
-    const std::string_view title = column.name;
-    if (std::find(others.begin(), others.end(), title) != others.end()) continue;
-    if (name == title) return {column, title.find("accuracy") != title.npos};
-    known += (known.empty() ? "" : ", ") + std::string(title);
-  }
-  fail(ErrorKind::usage, "metric: expected one of ", known, "; found \"", name, "\"");
+  auto columns = metrics_columns();
+  for (const std::string_view other : {"round", "epsilon", "seconds"})
+    std::erase_if(columns, [&](const auto& column) { return column.name == other; });
+  return {find_named(columns, name, "metric"), name.find("accuracy") != name.npos};
 }
 
 std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const {
@@ -141,7 +128,7 @@ SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<GridRun>> 
     return rows.empty() ? 0 : rows.back().round;
   };
   std::stable_sort(result.ranked.begin(), result.ranked.end(), [&](const auto& a, const auto& b) {
-    if (a.status != b.status) return order_of(a.status) < order_of(b.status);
+    if (a.status != b.status) return a.status < b.status;
     if (a.status == RunEnd::dropped && round(a) != round(b)) return round(a) > round(b);
     const bool by_metric = a.status == RunEnd::finished || a.status == RunEnd::dropped;
     return by_metric && a.mean && b.mean && sweep.metric.better(*a.mean, *b.mean);
@@ -167,18 +154,18 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
   if (metric.starts_with("test_") || metric.starts_with("agent_accuracy"))
     notes.push_back(concat("The best was chosen by ", metric,
                            ": its test figures are optimistic and no estimate for new data."));
-  if (const auto* best = result.best())
-    if (auto note = agents_apart(sweep, *best); !note.empty()) notes.push_back(std::move(note));
-  if (const auto* best = result.best())
+  if (const auto* best = result.best()) {
+    notes.push_back(agents_apart(sweep, *best));
     for (std::size_t axis = 0; axis < sweep.keys.size(); ++axis)
-      if (auto note = at_the_end(sweep, *best, axis); !note.empty())
-        notes.push_back(std::move(note));
+      notes.push_back(at_the_end(sweep, *best, axis));
+  }
+  std::erase(notes, "");
   return notes;
 }
 
 std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
   std::string out = "setting,seed,status,reason";
-  for (const auto& key : sweep.keys) out += ',' + quoted_csv(key);
+  for (const auto& key : sweep.keys) out += ',' + escape_csv(key);
   for (const auto& column : repeatable_columns()) out += ',' + std::string(column.name);
   out += '\n';
   std::vector<const SettingResult*> in_order(result.ranked.size());
@@ -186,9 +173,9 @@ std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
   for (const auto* setting : in_order)
     for (const auto& run : setting->runs) {
       out += concat(run.setting, ',', run.seed, ',', to_string(run.status), ',',
-                    quoted_csv(run.reason));
+                    escape_csv(run.reason));
       for (const auto& value : sweep.settings[run.setting].values)
-        out += ',' + quoted_csv(plain_value(value));
+        out += ',' + escape_csv(plain_value(value));
       for (const auto& column : repeatable_columns())
         out += ',' + (run.rows.empty() ? "" : column.text(run.rows.back()));
       out += '\n';

@@ -13,13 +13,14 @@
 
 namespace porter {
 
+/// From "section.key", in the order given.
+using KeyTexts = std::vector<std::pair<std::string, std::string>>;
+
 /// What a sweep asks for, from the command line or from the section [sweep] of a config. What is
 /// absent is left to the other, then to the default.
 struct SweepOptions {
-  std::vector<std::pair<std::string, std::string>> vary =
-      {};  ///< "section.key" and a SweepValues text
-  std::vector<std::vector<std::pair<std::string, std::string>>> settings =
-      {};                                     ///< or each setting by itself, the same keys in each
+  KeyTexts vary = {};                         ///< to SweepValues texts
+  std::vector<KeyTexts> settings = {};        ///< or each setting by itself, the same keys in each
   std::optional<std::uint32_t> random = {};   ///< settings to draw; 0: the whole grid
   std::optional<std::uint32_t> seeds = {};    ///< runs of each setting; default 3
   std::optional<std::string> metric = {};     ///< default "loss"
