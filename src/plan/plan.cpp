@@ -186,21 +186,16 @@ std::vector<SideCondition> side_conditions(const PlanRequest& request, std::size
   const auto orders = theorem_orders(request);
   const double m = static_cast<double>(request.records), size = static_cast<double>(batch);
   const double sigma = paper_sigma(request.clip, rounds, request.delta, m, request.epsilon);
-  std::vector<SideCondition> conditions;
-  const auto add = [&](const char* theorem, const char* text, double left, double right,
-                       bool holds) {
-    conditions.push_back({theorem, text, left, right, holds});
-  };
-  add("1-3", "b = 1", size, 1, batch == 1);
-  add("1", "epsilon <= T / m^2", request.epsilon, rounds / (m * m),
-      request.epsilon <= rounds / (m * m));
-  add("1 (lemma)", "sigma_p >= tau", sigma, request.clip, sigma >= request.clip);
-  add("2, 3", "phi_m < 1", orders.phi, 1, orders.phi < 1);
-  // Whole rounds cannot meet it better.
-  add("2, 3", "T = phi_m^-2", rounds, orders.rounds, std::abs(rounds - orders.rounds) <= 0.5);
-  add("3", "tau >= 365 rho^-4/3 (1-alpha)^-8/3 phi_m^1/2", request.clip, orders.clip,
-      request.clip >= orders.clip);
-  return conditions;
+  const double largest_epsilon = rounds / (m * m);
+  const bool is_order = std::abs(rounds - orders.rounds) <= 0.5;  // whole rounds meet it no better
+  return {{"1-3", "b = 1", size, 1, batch == 1},
+          {"1", "epsilon <= T / m^2", request.epsilon, largest_epsilon,
+           request.epsilon <= largest_epsilon},
+          {"1 (lemma)", "sigma_p >= tau", sigma, request.clip, sigma >= request.clip},
+          {"2, 3", "phi_m < 1", orders.phi, 1, orders.phi < 1},
+          {"2, 3", "T = phi_m^-2", rounds, orders.rounds, is_order},
+          {"3", "tau >= 365 rho^-4/3 (1-alpha)^-8/3 phi_m^1/2", request.clip, orders.clip,
+           request.clip >= orders.clip}};
 }
 
 double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint64_t rounds,
@@ -213,22 +208,19 @@ double predicted_floor(const PlanRequest& request, std::size_t batch, std::uint6
 }
 
 std::size_t recommended_index(const std::vector<PlanCell>& cells, double least_rounds) {
-  std::uint64_t most = 0;
-  for (const auto& cell : cells) most = std::max(most, cell.rounds);
+  require(!cells.empty(), ErrorKind::usage, "no cell to recommend");
+  const auto most = std::ranges::max(cells, {}, &PlanCell::rounds).rounds;
   const double bound = std::min(least_rounds, static_cast<double>(most));
-  const auto allowed = [&](const PlanCell& cell) {
-    return static_cast<double>(cell.rounds) >= bound;
+  const auto too_short = [&](const PlanCell& cell) {
+    return static_cast<double>(cell.rounds) < bound;
   };
-  std::optional<double> least;
-  for (const auto& cell : cells)
-    if (allowed(cell)) least = least ? std::min(*least, cell.floor) : cell.floor;
-  require(least.has_value(), ErrorKind::usage, "no cell to recommend");
-  std::optional<std::size_t> best;
-  const auto key = [&](std::size_t i) { return std::pair(cells[i].rounds, cells[i].batch); };
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (allowed(cells[i]) && cells[i].floor <= kSlack * *least && (!best || key(i) < key(*best)))
-      best = i;
-  return *best;
+  const auto least = std::ranges::min(
+      cells, {}, [&](const PlanCell& cell) { return std::pair(too_short(cell), cell.floor); });
+  const auto best = std::ranges::min_element(cells, {}, [&](const PlanCell& cell) {
+    const bool too_high = cell.floor > kSlack * least.floor;
+    return std::tuple(too_short(cell), too_high, cell.rounds, cell.batch);
+  });
+  return static_cast<std::size_t>(best - cells.begin());
 }
 
 Plan make_plan(const PlanRequest& request, const PlanProgress& progress, std::size_t threads) {
