@@ -174,13 +174,11 @@ class Solver {
   }
 
   // Longest steps that keep X (and S) positive definite.
-  double step_x() const {
-    return std::min(step_length(blocks_[0].X_factor, blocks_[0].dX),
-                    step_length(blocks_[1].X_factor, blocks_[1].dX));
-  }
-  double step_s() const {
-    return std::min(step_length(blocks_[0].S_factor, blocks_[0].dS),
-                    step_length(blocks_[1].S_factor, blocks_[1].dS));
+  double step_x() const { return step(&Block::X_factor, &Block::dX); }
+  double step_s() const { return step(&Block::S_factor, &Block::dS); }
+  double step(MatrixXd Block::*factor, MatrixXd Block::*direction) const {
+    const auto length = [&](const Block& b) { return step_length(b.*factor, b.*direction); };
+    return std::min(length(blocks_[0]), length(blocks_[1]));
   }
 
   // tr(X S) after steps of the given lengths, per dimension.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "fdla.hpp"
+#include "graph/shapes.hpp"
 
 // Why this is a bound. Let X_+, X_- be positive semidefinite with trace T in total, P = I - 11'/n,
 // a_e = e_i - e_j, and r_e = a_e' (X_+ - X_-) a_e. For any s and w with -sI <= W(w) - 11'/n <= sI,
@@ -48,10 +49,8 @@ Sums sums_of(const Graph& graph, const Eigen::MatrixXd& factor) {
 // at most 2 d_max times the trace. The factor 4 covers second-order terms.
 double rounding_allowance(const Graph& graph) {
   const auto n = static_cast<double>(graph.nodes()), m = static_cast<double>(graph.edges().size());
-  std::size_t max_degree = 0;
-  for (std::size_t i = 0; i < graph.nodes(); ++i)
-    max_degree = std::max(max_degree, graph.degree(i));
-  const double terms = n * n + 2 * n + 2 * static_cast<double>(max_degree) * (n + m) + 8;
+  const auto max_degree = static_cast<double>(degrees_of(graph).largest);
+  const double terms = n * n + 2 * n + 2 * max_degree * (n + m) + 8;
   return 4 * terms * std::numeric_limits<double>::epsilon() / 2;
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
+#include "graph/shapes.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -59,6 +61,11 @@ Graph::Graph(std::size_t nodes, std::vector<Edge> edges) : edges_(std::move(edge
   }
   for (auto& list : neighbours_) std::sort(list.begin(), list.end());
   require_connected(neighbours_);
+}
+
+Degrees degrees_of(const Graph& graph) {
+  const auto [least, most] = std::ranges::minmax_element(graph.neighbours(), {}, std::ranges::size);
+  return {least->size(), most->size()};
 }
 
 }  // namespace porter

@@ -20,11 +20,7 @@ constexpr double kPromisedGap = 1e-6;
 bool is_known_edge_transitive(const Graph& graph) {
   const std::size_t n = graph.nodes(), m = graph.edges().size();
   if (m == n * (n - 1) / 2) return true;
-  std::size_t smallest = n, largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    smallest = std::min(smallest, graph.degree(i));
-    largest = std::max(largest, graph.degree(i));
-  }
+  const auto [smallest, largest] = degrees_of(graph);
   if (m == n - 1 && largest == n - 1) return true;  // star
   if (smallest == 2 && largest == 2) return true;   // ring
   if (std::has_single_bit(n) && graph.edges() == hypercube_edges(n)) return true;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "graph/shapes.hpp"
 #include "mixing_rules.hpp"
 #include "porter/core/error.hpp"
 #include "spectrum.hpp"
@@ -101,9 +102,7 @@ Mixing mix_lazy(const Graph& graph, const Spec&) {
 
 // W = I - L / (1 + d_max). Without the 1 an even ring would never mix.
 Mixing mix_max_degree(const Graph& graph, const Spec&) {
-  std::size_t largest = 0;
-  for (std::size_t i = 0; i < graph.nodes(); ++i) largest = std::max(largest, graph.degree(i));
-  const double weight = 1.0 / static_cast<double>(1 + largest);
+  const double weight = 1.0 / static_cast<double>(1 + degrees_of(graph).largest);
   return by_edge(
       graph, [&](auto, auto) { return weight; }, "max-degree");
 }

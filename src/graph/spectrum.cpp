@@ -162,8 +162,7 @@ LaplacianEnds lanczos_laplacian_ends(const Graph& graph) {
 
 std::optional<LaplacianEnds> known_laplacian_ends(const Graph& graph) {
   const std::size_t n = graph.nodes(), m = graph.edges().size();
-  std::size_t largest = 0;
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, graph.degree(i));
+  const auto largest = degrees_of(graph).largest;
   const auto nodes = static_cast<double>(n);
   if (m == n * (n - 1) / 2) return LaplacianEnds{nodes, nodes};
   if (m == n - 1 && largest == n - 1) return LaplacianEnds{1, nodes};  // star

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "graph/shapes.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
@@ -23,17 +23,8 @@ struct Options {
   bool json = false;
 };
 
-struct Degrees {
-  std::size_t smallest, largest;
-  double mean;
-};
-
-Degrees degrees_of(const Graph& graph) {
-  std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < graph.nodes(); ++i) all.push_back(graph.degree(i));
-  const auto [smallest, largest] = std::ranges::minmax(all);
-  return {smallest, largest,
-          2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes())};
+double mean_degree(const Graph& graph) {
+  return 2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes());
 }
 
 std::string as_json(const Options& options, const Graph& graph, const Mixing& mixing) {
@@ -46,7 +37,7 @@ std::string as_json(const Options& options, const Graph& graph, const Mixing& mi
       {"nodes", graph.nodes()},
       {"edges", graph.edges().size()},
       {"degree_min", degrees.smallest},
-      {"degree_mean", degrees.mean},
+      {"degree_mean", mean_degree(graph)},
       {"degree_max", degrees.largest},
       {"alpha", mixing.alpha},
       {"alpha_error", mixing.alpha_error},
@@ -70,8 +61,8 @@ std::string as_text(const Options& options, const Graph& graph, const Mixing& mi
   line("graph", fmt::format("{} (seed {})", options.graph, options.seed));
   line("nodes", std::to_string(graph.nodes()));
   line("edges", std::to_string(graph.edges().size()));
-  line("degree",
-       fmt::format("min {}, mean {:.4g}, max {}", degrees.smallest, degrees.mean, degrees.largest));
+  line("degree", fmt::format("min {}, mean {:.4g}, max {}", degrees.smallest, mean_degree(graph),
+                             degrees.largest));
   line("method", mixing.method);
   line("alpha",
        fmt::format("{:.10f}", mixing.alpha) +

@@ -8,6 +8,11 @@
 
 namespace porter {
 
+struct Degrees {
+  std::size_t smallest, largest;
+};
+Degrees degrees_of(const Graph& graph);
+
 /// Rows and columns of a grid.
 struct GridShape {
   std::size_t rows, columns;
