@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study_figure.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -47,18 +48,23 @@ constexpr std::array kColumnTitles = {
     Named{"epsilon", "certified ε"},
     Named{"seconds", "seconds of training"}};
 
-const Named* find_named(const std::string& name) {
-  for (const auto& figure : kRunFigures)
-    if (name == figure.name) return &figure;
-  for (const auto& column : kColumnTitles)
-    if (name == column.name) return &column;
-  return nullptr;
+// The row of that name, or nullptr.
+template <class Table>
+auto find_row(const Table& table, const std::string& name) {
+  const auto row = std::ranges::find_if(table, [&](const auto& r) { return name == r.name; });
+  return row == table.end() ? nullptr : &*row;
 }
 
-const MetricsColumn* column_or_null(const std::string& name) {
-  for (const auto& column : metrics_columns())
-    if (name == column.name) return &column;
-  return nullptr;
+struct Titles {
+  std::string title, axis;
+};
+
+// What is called by no other name is its own title.
+Titles titles_of(const std::string& name) {
+  const auto* figure = find_row(kRunFigures, name);
+  const auto* found = figure ? figure : find_row(kColumnTitles, name);
+  if (!found) return {name, name};
+  return {found->title, *found->axis == '\0' ? found->title : found->axis};
 }
 
 std::optional<double> phi(const Config& config, const GridFacts& facts) {
@@ -94,7 +100,7 @@ std::optional<double> config_number(const Config& config, const std::string& key
 }  // namespace
 
 const MetricsColumn& find_column(const std::string& name) {
-  if (const auto* column = column_or_null(name)) return *column;
+  if (const auto* column = find_row(metrics_columns(), name)) return *column;
   fail(ErrorKind::usage, "expected a column of metrics.csv, one of ", names_of(metrics_columns()),
        "; found \"", name, "\"");
 }
@@ -115,34 +121,23 @@ std::optional<double> run_figure(const std::string& name, const Config& config,
     if (name == "gap") return 1 - run.facts->alpha;
     if (name == "phi") return phi(config, *run.facts);
   }
-  if (const auto* column = column_or_null(name)) return run.last(*column);
+  if (const auto* column = find_row(metrics_columns(), name)) return run.last(*column);
   return config_number(config, name);
 }
 
 void check_figure(const std::string& name, const std::string& vary) {
-  std::string known;
-  for (const auto& figure : kRunFigures) {
-    if (name == figure.name) return;
-    known.append(figure.name).append(", ");
-  }
-  if (name == vary || column_or_null(name) != nullptr) return;
+  if (name == vary || find_row(kRunFigures, name) || find_row(metrics_columns(), name)) return;
   // A key of a config: it is looked up in what the settings turn out to be.
   const auto defaults =
       parse_toml(to_toml(parse_config("[privacy]\n", "the default config")), "the default config");
   if (name.find('.') != name.npos && defaults.at_path(name)) return;
-  fail(ErrorKind::usage, "expected one of ", known,
-       "a column of metrics.csv or a key of the config; found \"", name, "\"");
+  fail(ErrorKind::usage, "expected one of ", names_of(kRunFigures),
+       ", a column of metrics.csv or a key of the config; found \"", name, "\"");
 }
 
-std::string figure_title(const std::string& name) {
-  const auto* found = find_named(name);
-  return found ? found->title : name;
-}
+std::string figure_title(const std::string& name) { return titles_of(name).title; }
 
-std::string axis_title(const std::string& name) {
-  const auto* found = find_named(name);
-  return found && *found->axis != '\0' ? found->axis : figure_title(name);
-}
+std::string axis_title(const std::string& name) { return titles_of(name).axis; }
 
 std::string plot_title(const std::string& text) {
   auto out = text;
