@@ -139,11 +139,9 @@ std::string comparison_text(std::span<const Trace> traces, bool markdown) {
       markdown ? table.to_markdown() : table.to_text(), bullet, markdown ? "bold" : "*");
   for (const auto& note : compare_notes(traces)) text += bullet + note + '\n';
   for (const auto& group : privacy_groups(traces))
-    text += fmt::format("{}Privacy of {}: {}\n", bullet, group.run_list(), group.text);
+    text += fmt::format("{}Privacy of {}: {}\n", bullet, listing(group.runs), group.text);
   return text;
 }
-
-std::string PrivacyGroup::run_list() const { return listing(runs); }
 
 std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces) {
   std::vector<PrivacyGroup> groups;

@@ -255,27 +255,20 @@ class Picture {
     svg_ += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\">edge weights</text>\n", x,
                         y + 4);
     x += 92;
-    for (const bool negative : {true, false}) {
-      const EdgeMark *light = nullptr, *heavy = nullptr;
-      for (const auto& mark : marks_) {
-        if (is_negative(mark.weight()) != negative) continue;
-        if (!light) light = &mark;
-        heavy = &mark;
-      }
-      if (!light) continue;
-      const double low = light->weight(), high = heavy->weight();
+    std::vector<double> of_sign[2];  // not negative, negative; the lightest first
+    for (const auto& mark : marks_) of_sign[is_negative(mark.weight())].push_back(mark.weight());
+    for (const auto& weights : {of_sign[1], of_sign[0]}) {
+      if (weights.empty()) continue;
+      const double low = weights.front(), high = weights.back();
       draw_sample(x, y, high);
       x += 98;
       if (std::abs(high - low) <= 1e-3 * heaviest_) continue;
       draw_sample(x, y, low);
       x += 98;
     }
-    const bool any_negative = std::any_of(marks_.begin(), marks_.end(), [&](const EdgeMark& mark) {
-      return is_negative(mark.weight());
-    });
     svg_ += fmt::format("<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}{}</text>\n", y + 24,
                         uniform_ ? "all weights are equal" : "the wider, the larger the weight",
-                        any_negative ? "; dashed: negative" : "", left_out());
+                        of_sign[1].empty() ? "" : "; dashed: negative", left_out());
   }
 
   std::string left_out() const {

@@ -70,7 +70,7 @@ std::string privacy_section(std::span<const Trace> traces) {
         "<div class=\"privacy {}\"><strong>{}</strong><span "
         "class=\"runs\">{}</span><p>{}</p></div>\n",
         group.guaranteed ? "guaranteed" : "doubtful",
-        group.guaranteed ? "Guarantee" : "No guarantee", escape_html(group.run_list()),
+        group.guaranteed ? "Guarantee" : "No guarantee", escape_html(listing(group.runs)),
         escape_html(group.text));
   return page_section("privacy", "Privacy", body);
 }

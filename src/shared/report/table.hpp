@@ -67,8 +67,6 @@ struct PrivacyGroup {
   std::string text;
   std::vector<std::string> runs;
   bool guaranteed = false;
-
-  std::string run_list() const;  ///< a, b and c
 };
 
 /// In order of first appearance.
