@@ -43,6 +43,31 @@ void print_result(const Trainer& trainer, const MetricsRow& row) {
              trainer.now().training_seconds, trainer.now().evaluation_seconds);
 }
 
+void print_outcome(const Trainer& trainer, TrainStatus status,
+                   const std::optional<MetricsRow>& last, const std::filesystem::path& out) {
+  const auto folder_name = out.string();
+  const auto rounds = trainer.config().algorithm.rounds;
+  if (status == TrainStatus::diverged)
+    fail(ErrorKind::numeric, "diverged after round ", trainer.round(),
+         ": the loss is not finite, or an agent is further off than clip, step size, noise and "
+         "rounds can have taken it; the metrics so far are in ",
+         folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
+  if (last) print_result(trainer, *last);
+  if (trainer.releases() != rounds)  // else it stands above
+    fmt::print("privacy: {}\n", trainer.privacy().sentence(trainer.releases()));
+  if (status == TrainStatus::interrupted)
+    fmt::print(
+        "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
+        "--resume\n",
+        trainer.round(), rounds, command_name(), folder_name, folder_name);
+  else if (status == TrainStatus::budget_spent)
+    fmt::print(
+        "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
+        trainer.releases(), trainer.round(), rounds, folder_name);
+  else
+    fmt::print("results in {}\n", folder_name);
+}
+
 }  // namespace
 
 void catch_interrupts() {
@@ -88,29 +113,16 @@ void print_facts(const RunParts& parts) {
   std::fflush(stdout);
 }
 
-void print_outcome(const Trainer& trainer, TrainStatus status,
-                   const std::optional<MetricsRow>& last, const std::filesystem::path& out) {
-  const auto folder_name = out.string();
-  const auto rounds = trainer.config().algorithm.rounds;
-  if (status == TrainStatus::diverged)
-    fail(ErrorKind::numeric, "diverged after round ", trainer.round(),
-         ": the loss is not finite, or an agent is further off than clip, step size, noise and "
-         "rounds can have taken it; the metrics so far are in ",
-         folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
-  if (last) print_result(trainer, *last);
-  if (trainer.releases() != rounds)  // else it stands above
-    fmt::print("privacy: {}\n", trainer.privacy().sentence(trainer.releases()));
-  if (status == TrainStatus::interrupted)
-    fmt::print(
-        "interrupted after round {} of {}; resume with:\n  {} run {}/config.toml --out {} "
-        "--resume\n",
-        trainer.round(), rounds, command_name(), folder_name, folder_name);
-  else if (status == TrainStatus::budget_spent)
-    fmt::print(
-        "the privacy budget is spent after {} releases; {} of {} rounds done, the model is in {}\n",
-        trainer.releases(), trainer.round(), rounds, folder_name);
-  else
-    fmt::print("results in {}\n", folder_name);
+TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& out,
+                           const std::function<TrainStatus(const std::vector<Observer>&)>& train) {
+  Progress progress(trainer, trainer.config().algorithm.name);
+  std::optional<MetricsRow> last;
+  const auto status = train({progress.observer(),
+                             {.after_evaluation = [&](const MetricsRow& row) { last = row; },
+                              .stop_requested = interrupted}});
+  progress.close();
+  print_outcome(trainer, status, last, out);
+  return status;
 }
 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
@@ -128,16 +140,9 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
     with_hint(ErrorKind::usage, kFolderHint, [&] { folder.restore(trainer); });
   print_facts(trainer.parts());
   if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", trainer.round());
-
-  Progress progress(trainer, config.algorithm.name);
-  std::optional<MetricsRow> last;
-  const auto status = train_in_folder(
-      trainer, folder,
-      {progress.observer(),
-       {.after_evaluation = [&](const auto& row) { last = row; }, .stop_requested = interrupted}});
-  progress.close();
-  print_outcome(trainer, status, last, out);
-  return status;
+  return train_and_show(trainer, out, [&](const std::vector<Observer>& observers) {
+    return train_in_folder(trainer, folder, observers);
+  });
 }
 
 }  // namespace porter::cli

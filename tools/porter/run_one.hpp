@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "train/run_folder.hpp"
@@ -30,12 +31,12 @@ struct OutOptions {
 /// Prints what a config turned out to be: data, network, noise, notes.
 void print_facts(const RunParts& parts);
 
-/// Says how a run ended and where its results are. Error{numeric} if it diverged.
-void print_outcome(const Trainer& trainer, TrainStatus status,
-                   const std::optional<MetricsRow>& last, const std::filesystem::path& out);
+/// Calls `train` with observers that show progress and stop it when interrupted, then says how the
+/// run ended and where its results are. Error{numeric} if it diverged.
+TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& out,
+                           const std::function<TrainStatus(const std::vector<Observer>&)>& train);
 
-/// Trains in the folder with a progress display, then says how it ended. Error{numeric} if it
-/// diverged.
+/// Does so in the folder.
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics = false);
 

@@ -9,7 +9,6 @@
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
 #include "porter/version.hpp"
-#include "progress.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -34,24 +33,16 @@ bool already_finished(MpiSession& session, const Config& config, const std::file
   return session.all_gather(std::as_bytes(std::span(&finished, 1)))[0][0] != std::byte{0};
 }
 
-TrainStatus train_and_show(Trainer& trainer, MpiSession& session, const std::filesystem::path& out,
-                           ExistingRun existing) {
+TrainStatus train_as_rank(Trainer& trainer, MpiSession& session, const std::filesystem::path& out,
+                          ExistingRun existing) {
   const auto train = [&](const std::vector<Observer>& observers) {
     return with_hint(ErrorKind::usage, kFolderHint,
                      [&] { return train_on_ranks(trainer, session, out, existing, observers); });
   };
-  std::vector<Observer> observers = {{.stop_requested = interrupted}};
-  if (!trainer.is_root()) return train(observers);
+  if (!trainer.is_root()) return train({{.stop_requested = interrupted}});
   print_facts(trainer.parts());
   fmt::print("{} ranks\n", session.size());
-  Progress progress(trainer, trainer.config().algorithm.name);
-  std::optional<MetricsRow> last;
-  observers.push_back(progress.observer());
-  observers.push_back({.after_evaluation = [&](const MetricsRow& row) { last = row; }});
-  const auto status = train(observers);
-  progress.close();
-  print_outcome(trainer, status, last, out);
-  return status;
+  return train_and_show(trainer, out, train);
 }
 
 TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
@@ -69,7 +60,7 @@ TrainStatus run(MpiSession& session, const Config& config, const std::filesystem
   Trainer trainer(std::move(parts), std::move(link));
   if (raw_metrics) trainer.include_raw_metrics();
   try {
-    return train_and_show(trainer, session, out, existing);
+    return train_as_rank(trainer, session, out, existing);
   } catch (const std::exception& error) {
     trainer.link()->transport->abort(error.what());
     throw;
