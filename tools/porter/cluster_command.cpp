@@ -46,7 +46,7 @@ struct Options {
 struct LocalAgent {
   std::string name;
   std::filesystem::path folder, config;
-  bool insecure_test_noise = false, trace = false;
+  const Options& options;
   pid_t pid = 0;  ///< 0: does not run
   int exit_code = -1;
   unsigned restarts = 0;
@@ -56,14 +56,12 @@ struct LocalAgent {
 };
 
 bool is_free(std::uint16_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   at.sin_port = htons(port);
-  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
-  ::close(fd);
-  return bound;
+  return ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
 }
 
 // Starts `porter agent` for it; what it prints goes to FOLDER/output.log. It ends with this
@@ -73,8 +71,8 @@ void start(LocalAgent& agent) {
   const auto config = agent.config.string(), folder = agent.folder.string();
   std::vector<const char*> arguments = {"porter", "agent", config.c_str(), "--out", folder.c_str()};
   const auto trace = (agent.folder / "trace.json").string();
-  if (agent.insecure_test_noise) arguments.push_back("--insecure-test-noise");
-  if (agent.trace) arguments.insert(arguments.end(), {"--trace", trace.c_str()});
+  if (agent.options.insecure_test_noise) arguments.push_back("--insecure-test-noise");
+  if (agent.options.trace) arguments.insert(arguments.end(), {"--trace", trace.c_str()});
   arguments.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
@@ -145,18 +143,15 @@ std::vector<LocalAgent> prepare(const Options& options, const Config& config, co
                          ports[i]);
   std::vector<LocalAgent> agents;
   for (std::size_t i = 0; i < count; ++i) {
-    LocalAgent agent{.name = fmt::format("agent-{}", i),
-                     .folder = out / "agents" / fmt::format("agent-{}", i),
-                     .config = {},
-                     .insecure_test_noise = options.insecure_test_noise,
-                     .trace = options.trace};
-    agent.config = agent.folder / "node.toml";
+    const auto name = fmt::format("agent-{}", i);
+    const auto folder = out / "agents" / name;
+    const LocalAgent agent{name, folder, folder / "node.toml", options};
     if (!fs::exists(keys / (agent.name + ".crt")))
       issue_certificate(keys, agent.name, {.days = 30});
     make_folder(agent.folder, config);
     write_file(agent.config,
                to_toml(config) + agent_section(options, i, peers, ports[i], adds_noise(config)));
-    agents.push_back(std::move(agent));
+    agents.push_back(agent);
   }
   return agents;
 }

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -22,7 +21,7 @@ namespace {
 constexpr std::size_t kLongestRequest = 4096;
 constexpr std::chrono::milliseconds kPatience{1000}, kLook{100};
 
-int listen_on(const std::string& address) {
+FileDescriptor listen_on(const std::string& address) {
   const auto spec = split_spec(address);
   const auto port = spec.number<std::uint16_t>();
   sockaddr_in at{};
@@ -31,15 +30,13 @@ int listen_on(const std::string& address) {
           ErrorKind::usage, "agent.metrics: expected ADDRESS:PORT such as 127.0.0.1:9100, found \"",
           address, "\"");
   at.sin_port = htons(*port);
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || ::listen(fd, 8) != 0) {
-    const int error = errno;
-    ::close(fd);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+      ::listen(fd.get(), 8) != 0)
     fail(ErrorKind::network, "agent.metrics: cannot listen on ", address, ": ",
-         std::strerror(error));
-  }
+         std::strerror(errno));
   return fd;
 }
 
@@ -68,17 +65,14 @@ MetricsServer::MetricsServer(const std::string& address, std::function<std::stri
 MetricsServer::~MetricsServer() {
   stopping_ = true;
   thread_.join();
-  ::close(socket_);
 }
 
 void MetricsServer::serve() {
   while (!stopping_) {
-    pollfd waiting{socket_, POLLIN, 0};
+    pollfd waiting{socket_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, static_cast<int>(kLook.count())) <= 0) continue;
-    const int client = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (client < 0) continue;
-    answer(client);
-    ::close(client);
+    const FileDescriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (client.get() >= 0) answer(client.get());
   }
 }
 

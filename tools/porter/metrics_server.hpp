@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "io/file.hpp"
+
 namespace porter::cli {
 
 /// Answers GET /metrics with a text, one request at a time; a client that is slow or says too much
@@ -22,7 +24,7 @@ class MetricsServer {
   void answer(int client) const;
 
   std::function<std::string()> text_;
-  int socket_;
+  FileDescriptor socket_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
