@@ -133,8 +133,6 @@ Option* App::add_action(const std::string& name,
   return keep(parts_->app->add_option_function(name, action, help)->default_str(standard), type);
 }
 
-Option* App::get_option(const std::string& name) { return keep(parts_->app->get_option(name)); }
-
 void App::on_call(const std::function<int()>& action) {
   parts_->app->callback([action, exit_code = parts_->exit_code] { *exit_code = action(); });
 }

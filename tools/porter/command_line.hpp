@@ -90,8 +90,6 @@ class App {
     };
     return add_action(name, set, help, type, std::string(choice_text(value)));
   }
-  /// One that was added before.
-  Option* get_option(const std::string& name);
   /// What the command does. It returns the exit code, or nothing: 0.
   template <class Action>
   void callback(const Action& action) {

@@ -231,9 +231,7 @@ void add_setting_options(App& command, Options& options) {
   bare("--adjacency", options.adjacency, "Neighbours: replace or add-remove");
   bare("--noise", options.noise,
        "secure: secret streams, different each time; simulated: repeatable from --seed");
-  options.delta.add_to(command);
-  command.get_option("--delta")->excludes(config);
-  command.get_option("--allow-large-delta")->excludes(config);
+  for (auto* option : options.delta.add_to(command)) option->excludes(config);
 }
 
 }  // namespace

@@ -172,9 +172,11 @@ std::string MechanismOptions::to_text() const {
   return text + fmt::format("rounds         {}\n", rounds);
 }
 
-void DeltaOption::add_to(App& command) {
-  command.add_option("--delta", delta, "Probability with which the promise may fail", "DELTA");
-  command.add_flag("--allow-large-delta", allow_large, "Accept delta >= 1/m, as the paper has it");
+std::array<Option*, 2> DeltaOption::add_to(App& command) {
+  return {
+      command.add_option("--delta", delta, "Probability with which the promise may fail", "DELTA"),
+      command.add_flag("--allow-large-delta", allow_large,
+                       "Accept delta >= 1/m, as the paper has it")};
 }
 
 std::vector<std::string> DeltaOption::check(std::int64_t records) const {

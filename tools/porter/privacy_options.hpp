@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ struct DeltaOption {
   double delta = 1e-5;
   bool allow_large = false;
 
-  void add_to(App& command);
+  std::array<Option*, 2> add_to(App& command);
   /// A delta of 1/m permits publishing one record in full. Throws Error{usage} for delta >= 1/m
   /// unless allowed; returns warnings, which are printed to standard error as well.
   std::vector<std::string> check(std::int64_t records) const;
