@@ -78,9 +78,6 @@ HeatMap heat_map_of(const Sweep& sweep, const SweepResult& result, std::size_t x
               .x_title = sweep.keys[x],
               .y_title = sweep.keys[y],
               .value_title = metric + ", worst to best",
-              .x = {},
-              .y = {},
-              .cells = {},
               .higher_is_better = sweep.metric.higher_is_better};
   for (const auto& value : xs.texts) map.x.push_back(plain_value(value));
   for (const auto& value : ys.texts) map.y.push_back(plain_value(value));

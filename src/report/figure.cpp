@@ -113,7 +113,7 @@ std::string figure_html(const Plot& plot, const std::string& id) {
                             : fmt::format("<p class=\"note\">{}</p>\n", escape_html(drawing.note));
       views += fmt::format("<div class=\"view {} {}\">\n{}{}</div>\n", x ? "x-log" : "x-linear",
                            y ? "y-log" : "y-linear", drawing.svg, note);
-      if (LogAxes{x, y} == LogAxes{plot.x.log, plot.y.log}) data = point_data(plot, drawing.points);
+      if (x == plot.x.log && y == plot.y.log) data = point_data(plot, drawing.points);
     }
   return fmt::format(
       "<figure class=\"plot\" id=\"{}\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}"

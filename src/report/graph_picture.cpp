@@ -40,7 +40,7 @@ struct Point {
 // Where the nodes of a picture go, in pixels.
 struct Layout {
   double width, height;
-  std::vector<Point> nodes;
+  std::vector<Point> nodes = {};
   double node_radius;
   std::size_t labelled_edges;  // weights are written out for at most this many edges
   double label_at = 0.5;       // where along an edge its label stands
@@ -48,19 +48,13 @@ struct Layout {
   bool is_rows = false;  // a grid or torus, drawn row by row
 };
 
-double grid_pitch(GridShape shape) {
-  const auto longest = static_cast<double>(std::max(shape.rows, shape.columns) - 1);
-  return std::clamp(760 / longest, 14.0, 92.0);
-}
-
 Layout in_rows(GridShape shape, double margin, std::size_t labelled_edges) {
-  const double pitch = grid_pitch(shape);
+  const auto longest = static_cast<double>(std::max(shape.rows, shape.columns) - 1);
+  const double pitch = std::clamp(760 / longest, 14.0, 92.0);
   Layout layout{.width = 2 * margin + pitch * static_cast<double>(shape.columns - 1),
                 .height = 2 * margin + pitch * static_cast<double>(shape.rows - 1),
-                .nodes = {},
                 .node_radius = std::min(15.0, 0.22 * pitch),
                 .labelled_edges = pitch < 70 ? 0 : labelled_edges,
-                .label_at = 0.5,
                 .is_rows = true};
   for (std::size_t r = 0; r < shape.rows; ++r)
     for (std::size_t c = 0; c < shape.columns; ++c)
@@ -78,7 +72,6 @@ Layout on_circle(std::size_t nodes, std::size_t first) {
   const double margin = 40, centre = radius + margin;
   Layout layout{.width = 2 * centre,
                 .height = 2 * centre,
-                .nodes = {},
                 .node_radius = std::clamp(0.4 * room, 2.0, 15.0),
                 .labelled_edges = 20};
   if (first == 1) layout.nodes.push_back({centre, centre});

@@ -26,14 +26,6 @@ constexpr Quantity kAccuracy{"test_accuracy", "Test accuracy", "test accuracy (s
 constexpr Quantity kConsensus{"consensus_error", "Consensus error", "consensus error",
                               "How far the agents' models are from their average."};
 
-struct XAxis {
-  const char* column;
-  const char* suffix;  // of the plot's title
-  const char* title;
-};
-constexpr XAxis kRounds{"round", "by round", "round"};
-constexpr XAxis kBits{"bits_per_agent", "by communication", "bits sent per agent"};
-
 // The spread over agents of a quantity: columns of the mean and the worst agent.
 struct Spread {
   Quantity average;
@@ -67,7 +59,7 @@ Series series_of(const Trace& trace, std::size_t style, const char* x, const cha
   return series;
 }
 
-Plot plot_of(std::span<const Trace> traces, const Quantity& quantity, const XAxis& x) {
+Plot plot_of(std::span<const Trace> traces, const Quantity& quantity, const CurveAxis& x) {
   Plot plot{.title = std::string(quantity.title) + " " + x.suffix,
             .help = quantity.help,
             .x = {.title = x.title},

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "porter/core/error.hpp"
-#include "study_figure.hpp"
 #include "study_parts.hpp"
 
 namespace porter {
@@ -27,12 +26,6 @@ Table metric_table(const Study& study, const GridResult& result, const std::stri
   }
   table.mark_best();
   return table;
-}
-
-bool values_are_numbers(const Study& study) {
-  for (const auto& value : study.values)
-    if (!value_number(value)) return false;
-  return true;
 }
 
 // Where a setting stands on the axis: its value, its place in the list of values that are no
@@ -57,7 +50,8 @@ bool wants_log_axis(const std::vector<Series>& all) {
 }
 
 Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric) {
-  const bool numbers = values_are_numbers(study);
+  const bool numbers = std::ranges::all_of(
+      study.values, [](const auto& value) { return value_number(value).has_value(); });
   const bool categories = study.x == study.vary && !numbers;
   Plot plot{.title = plot_title(figure_title(metric) + " by " + figure_title(study.x)),
             .help = seeds_help(result, "band"),
@@ -86,7 +80,6 @@ BarChart metric_chart(const Study& study, const GridResult& result, const std::s
   BarChart chart{.title = plot_title(figure_title(metric)),
                  .help = "At the last round. " + seeds_help(result, "whisker"),
                  .value_title = axis_title(metric),
-                 .bars = {},
                  .references = majority_lines(result, metric)};
   for (std::size_t i = 0; i < study.series.size(); ++i) {
     const auto spread = last_spread(result, i, metric);

@@ -2,18 +2,10 @@
 #include <map>
 
 #include "porter/core/error.hpp"
-#include "study_figure.hpp"
 #include "study_parts.hpp"
 
 namespace porter {
 namespace {
-
-struct XAxis {
-  const char* column;
-  const char* suffix;
-};
-constexpr XAxis kRounds{"round", "by round"};
-constexpr XAxis kBits{"bits_per_agent", "by communication"};
 
 /// A setting over its seeds: where one finished, those that did; else what there is.
 struct Runs {
@@ -59,10 +51,10 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
 }
 
 Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric,
-                 const XAxis& x) {
+                 const CurveAxis& x) {
   Plot plot{.title = plot_title(figure_title(metric) + " " + x.suffix),
             .help = seeds_help(result, "band"),
-            .x = {.title = axis_title(x.column)},
+            .x = {.title = x.title},
             .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
   for (std::size_t s = 0; s < study.settings.size(); ++s)
     if (auto series = mean_series(study, result, s, x.column, metric); !series.x.empty())

@@ -5,7 +5,6 @@
 
 #include "porter/core/error.hpp"
 #include "reproduce/line_fit.hpp"
-#include "study_figure.hpp"
 #include "study_parts.hpp"
 
 namespace porter {

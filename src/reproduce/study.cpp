@@ -8,7 +8,7 @@
 #include "config/toml_section.hpp"
 #include "data/catalog.hpp"
 #include "porter/core/error.hpp"
-#include "study_figure.hpp"
+#include "study_parts.hpp"
 
 namespace porter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study_figure.hpp"
+#include "study_parts.hpp"
 
 #include <algorithm>
 #include <array>

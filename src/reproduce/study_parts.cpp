@@ -8,8 +8,6 @@
 #include <cmath>
 #include <set>
 
-#include "study_figure.hpp"
-
 namespace porter {
 namespace {
 

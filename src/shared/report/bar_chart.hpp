@@ -20,7 +20,7 @@ struct Bar {
 struct BarChart {
   std::string title, help;
   std::string value_title;
-  std::vector<Bar> bars;
+  std::vector<Bar> bars = {};
   std::vector<ReferenceLine> references = {};  ///< across the bars
 };
 

@@ -18,9 +18,9 @@ struct HeatCell {
 struct HeatMap {
   std::string title, help;
   std::string x_title, y_title, value_title;
-  std::vector<std::string> x, y;  ///< labels; y counts from the bottom
-  std::vector<HeatCell> cells;    ///< y-major: cells[j * x.size() + i]
   bool higher_is_better = false;
+  std::vector<std::string> x = {}, y = {};  ///< labels; y counts from the bottom
+  std::vector<HeatCell> cells = {};         ///< y-major: cells[j * x.size() + i]
 };
 
 /// An HTML <figure> that needs no script.

@@ -66,6 +66,15 @@ struct Plot {
   std::vector<ReferenceLine> references = {};
 };
 
+/// A column of metrics.csv that curves are drawn against.
+struct CurveAxis {
+  const char* column;
+  const char* suffix;  ///< of the plot's title
+  const char* title;
+};
+inline constexpr CurveAxis kRounds{"round", "by round", "round"};
+inline constexpr CurveAxis kBits{"bits_per_agent", "by communication", "bits sent per agent"};
+
 /// Whether the y of the lines ask for a logarithmic axis; lines that diverged have no say among
 /// others.
 bool wants_log(const std::vector<Series>& all);
@@ -77,7 +86,6 @@ std::vector<ReferenceLine> majority_lines(const std::set<double>& rates);
 /// Which axes are logarithmic in a rendering.
 struct LogAxes {
   bool x = false, y = false;
-  friend bool operator==(const LogAxes&, const LogAxes&) = default;
 };
 
 /// The points of a series that are worth drawing: of those in one pixel column, the first, the
