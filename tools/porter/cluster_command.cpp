@@ -128,8 +128,6 @@ std::string agent_section(const Options& options, std::size_t index, const std::
       noise ? "" : "require_noise = false\n");
 }
 
-bool adds_noise(const Config& config) { return config.privacy && config.privacy->sigma != 0.0; }
-
 // A folder with a config for each agent, and keys for all.
 std::vector<LocalAgent> prepare(const Options& options, const Config& config, const fs::path& out) {
   const auto count = config.network.agents;
@@ -137,6 +135,7 @@ std::vector<LocalAgent> prepare(const Options& options, const Config& config, co
   for (const auto& folder : {out, out / "agents"}) make_folder(folder, config);
   if (!fs::exists(keys / "ca.crt")) init_authority(keys, "a local cluster", {.days = 365});
   const auto ports = free_ports(count);
+  const bool noise = config.privacy && config.privacy->sigma != 0.0;
   std::string peers;
   for (std::size_t i = 0; i < count; ++i)
     peers += fmt::format("{}{{name = \"agent-{}\", address = \"127.0.0.1:{}\"}}", i ? ", " : "", i,
@@ -149,8 +148,7 @@ std::vector<LocalAgent> prepare(const Options& options, const Config& config, co
     if (!fs::exists(keys / (agent.name + ".crt")))
       issue_certificate(keys, agent.name, {.days = 30});
     make_folder(agent.folder, config);
-    write_file(agent.config,
-               to_toml(config) + agent_section(options, i, peers, ports[i], adds_noise(config)));
+    write_file(agent.config, to_toml(config) + agent_section(options, i, peers, ports[i], noise));
     agents.push_back(agent);
   }
   return agents;

@@ -14,19 +14,15 @@
 #include "porter/core/error.hpp"
 
 namespace porter::cli {
-
 namespace {
 
+// What an option holds, whether it may be absent or not.
 template <class T>
-struct Plain {
-  using Type = T;
-};
+T value_in(const T&);
 template <class T>
-struct Plain<std::optional<T>> {
-  using Type = T;
-};
+T value_in(const std::optional<T>&);
 template <class T>
-using ValueOf = typename Plain<T>::Type;
+using ValueOf = decltype(value_in(std::declval<T>()));
 
 // Numbers are checked before CLI11 converts them: it takes "" for no value, and integers that do
 // not fit for others. A whole number may be written as 1e6. Returns what is wrong, or nothing.
@@ -46,6 +42,17 @@ std::string rewritten(std::string& text) {
     text = std::to_string(static_cast<Number>(*wide));
   }
   return {};
+}
+
+// CLI11 would only say that a sub-command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string known;
+  for (const auto* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  fail(ErrorKind::usage, "unknown command \"", argv[1], "\"; expected one of: ", known);
 }
 
 }  // namespace
@@ -148,21 +155,6 @@ void App::require_subcommand(int count) { parts_->app->require_subcommand(count)
 void App::version_flag(const std::string& name, const std::string& text) {
   parts_->app->set_version_flag(name, text);
 }
-
-namespace {
-
-// CLI11 would only say that a sub-command is missing.
-void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::string known;
-  for (const auto* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == argv[1]) return;
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  fail(ErrorKind::usage, "unknown command \"", argv[1], "\"; expected one of: ", known);
-}
-
-}  // namespace
 
 std::vector<std::string> App::completions(const std::vector<std::string>& words) const {
   const CLI::App* command = parts_->app;

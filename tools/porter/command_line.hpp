@@ -35,6 +35,12 @@ auto with_hint(ErrorKind kind, std::string_view hint, const Action& action) {
 inline constexpr std::string_view kFolderHint =
     "--resume continues what is there, --force replaces it, --out names another folder";
 
+/// The value. Error{usage} naming the option where it is 0 or less.
+inline std::size_t at_least_one(const char* option, std::int64_t value) {
+  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
+  return static_cast<std::size_t>(value);
+}
+
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(option) {}

@@ -52,10 +52,6 @@ void write_predictions(const std::string& file, const Model& model, const Datase
   write_file(file, text);
 }
 
-bool is_known(const std::string& name) {
-  return std::ranges::any_of(known_data(), [&](const auto& data) { return data.name == name; });
-}
-
 // A file stands in for the run's test set, so that its labels and features mean what they did in
 // training. Two files are images and labels.
 void use_files(const Options& options, DataOptions& data) {
@@ -87,7 +83,9 @@ void use_files(const Options& options, DataOptions& data) {
 DataPair choose_data(const Options& options, DataOptions data) {
   const bool named = data.train.empty() && data.train_images.empty();
   if (options.data.empty() || (named && options.data == data.name)) return load_data(data);
-  if (!is_known(options.data) || fs::is_regular_file(options.data)) {
+  const auto& known = known_data();
+  if (std::ranges::find(known, options.data, &KnownData::name) == known.end() ||
+      fs::is_regular_file(options.data)) {
     use_files(options, data);
     return load_data(data);
   }

@@ -87,9 +87,7 @@ void check_size_of_file(std::size_t nodes) {
 }
 
 void run(const Options& options) {
-  require(options.agents >= 1, ErrorKind::usage, "--agents: expected at least 1, found ",
-          options.agents);
-  const auto agents = static_cast<std::size_t>(options.agents);
+  const auto agents = at_least_one("--agents", options.agents);
   if (!options.out.empty()) check_size_of_file(agents);
   const auto graph = make_graph(options.graph, agents, options.seed);
   const auto mixing = make_mixing(options.mixing, graph);

@@ -192,9 +192,4 @@ std::vector<std::string> DeltaOption::check(std::int64_t records) const {
   return {std::move(warning)};
 }
 
-std::size_t at_least_one(const char* option, std::int64_t value) {
-  require(value >= 1, ErrorKind::usage, option, ": expected at least 1, found ", value);
-  return static_cast<std::size_t>(value);
-}
-
 }  // namespace porter::cli

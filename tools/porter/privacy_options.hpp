@@ -75,9 +75,6 @@ struct DeltaOption {
   std::vector<std::string> check(std::int64_t records) const;
 };
 
-/// Error{usage} naming the option where the value is 0 or less.
-std::size_t at_least_one(const char* option, std::int64_t value);
-
 /// Nothing where no amplification is certified.
 std::optional<Sampler> certified_sampler(AskedSampler asked);
 
