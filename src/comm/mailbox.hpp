@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/comm/monitor.hpp"
+#include "porter/comm/transport.hpp"
 
 #include <algorithm>
 #include <cassert>

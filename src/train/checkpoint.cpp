@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/checkpoint.hpp"
+#include "porter/train/train.hpp"
 
 #include <algorithm>
 #include <cmath>

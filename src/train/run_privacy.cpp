@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/run_privacy.hpp"
+#include "porter/train/assemble.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "core/text.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/clip.hpp"

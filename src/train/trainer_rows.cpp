@@ -8,7 +8,7 @@
 #include "comm/exchange.hpp"
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/trainer.hpp"
+#include "porter/train/train.hpp"
 
 namespace porter {
 namespace {

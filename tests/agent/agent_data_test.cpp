@@ -6,7 +6,7 @@
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/link.hpp"
+#include "porter/train/train.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {

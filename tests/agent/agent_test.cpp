@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/agent/agent.hpp"
-#include "porter/train/link.hpp"
+#include "porter/train/train.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,12 +4,11 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "porter/comm/monitor.hpp"
+#include "porter/comm/transport.hpp"
 #include "porter/train/train.hpp"
 
 namespace porter {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "comm/frame.hpp"
-#include "porter/comm/monitor.hpp"
 #include "porter/comm/transport.hpp"
 
 namespace porter {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "porter/privacy/ledger.hpp"
-#include "porter/train/trainer.hpp"
+#include "porter/train/train.hpp"
 
 namespace porter {
 
