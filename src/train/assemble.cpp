@@ -12,7 +12,6 @@
 #include "start.hpp"
 #include "train/evaluator.hpp"
 #include "train/run_data.hpp"
-#include "train/schedule.hpp"
 
 namespace porter {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/schedule.hpp"
+#include "run_size.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "porter/core/error.hpp"
-#include "run_size.hpp"
 
 namespace porter {
 namespace {

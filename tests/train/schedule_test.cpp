@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/schedule.hpp"
+#include "train/run_size.hpp"
 
 #include <gtest/gtest.h>
 
