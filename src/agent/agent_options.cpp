@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "comm/address.hpp"
+#include "comm/tls.hpp"
 #include "config/config_table.hpp"
 #include "config/toml_section.hpp"
 #include "core/text.hpp"

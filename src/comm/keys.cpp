@@ -8,6 +8,7 @@
 #include <ctime>
 #include <optional>
 
+#include "io/append_file.hpp"
 #include "keys_openssl.hpp"
 #include "porter/core/error.hpp"
 
@@ -113,8 +114,8 @@ void make_files(const fs::path& folder, const std::string& name, const std::stri
   require_openssl(X509_set_issuer_name(certificate.get(), X509_get_subject_name(&signer)) == 1 &&
                       X509_sign(certificate.get(), &signing_key, EVP_sha256()) > 0,
                   "cannot sign a certificate");
-  write_secret_file(key_file(folder, name), to_pem(*key));
-  write_secret_file(certificate_file(folder, name), to_pem(*certificate));
+  AppendFile::create(key_file(folder, name), to_pem(*key), {});
+  AppendFile::create(certificate_file(folder, name), to_pem(*certificate), {});
 }
 
 }  // namespace

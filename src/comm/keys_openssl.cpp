@@ -6,8 +6,8 @@
 
 #include <ctime>
 
-#include "io/append_file.hpp"
 #include "io/file.hpp"
+#include "porter/core/error.hpp"
 
 namespace porter {
 namespace {
@@ -33,10 +33,6 @@ void require_openssl(bool condition, const std::string& doing) {
   const char* reason = ERR_reason_error_string(ERR_get_error());
   ERR_clear_error();
   fail(ErrorKind::io, doing, ": ", reason ? reason : "OpenSSL gives no reason");
-}
-
-void write_secret_file(const fs::path& file, const std::string& content) {
-  AppendFile::create(file, content, {});
 }
 
 std::string read_pem_file(const fs::path& file) { return read_file(file, 1U << 20); }

@@ -28,8 +28,6 @@ using CertificatePtr = std::unique_ptr<X509, OpensslFree<X509_free>>;
 /// Error{io} with OpenSSL's reason unless the condition holds.
 void require_openssl(bool condition, const std::string& doing);
 
-/// Makes the file with mode 0600; Error{io} if it exists.
-void write_secret_file(const std::filesystem::path& file, const std::string& content);
 std::string read_pem_file(const std::filesystem::path& file);
 
 std::string to_pem(const EVP_PKEY& key);

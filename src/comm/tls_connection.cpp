@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/text.hpp"
 #include "keys_openssl.hpp"
 #include "porter/core/error.hpp"
 
@@ -71,6 +72,20 @@ std::string reason_of(const SSL* tls) {
 }
 
 }  // namespace
+
+Address parse_address(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto digits = colon == text.npos ? std::string() : text.substr(colon + 1);
+  const auto port = parse_number<std::uint16_t>(digits).value_or(0);
+  require(port > 0, ErrorKind::usage, "expected ADDRESS:PORT with a port from 1 to 65535, found \"",
+          without_controls(text), '"');
+  auto host = text.substr(0, colon);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  require(bracketed || host.find(':') == host.npos, ErrorKind::usage,
+          "an IPv6 address is written [ADDRESS]:PORT, found \"", without_controls(text), '"');
+  return {std::move(host), port};
+}
 
 FileDescriptor listen_on(const std::string& text) {
   int code = 0;

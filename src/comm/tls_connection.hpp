@@ -8,10 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "comm/address.hpp"
 #include "io/file.hpp"
 #include "porter/comm/keys.hpp"
 #include "tls_wire.hpp"

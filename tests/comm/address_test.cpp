@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/address.hpp"
+#include "comm/tls.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 
 #include "comm/keys_openssl.hpp"
 #include "command.hpp"
+#include "io/append_file.hpp"
 #include "porter/core/error.hpp"
 #include "temp_dir.hpp"
 
@@ -54,7 +55,7 @@ class Keys : public testing::Test {
     X509_gmtime_adj(X509_getm_notAfter(certificate.get()), not_after);
     ASSERT_GT(X509_sign(certificate.get(), ca_key.get(), EVP_sha256()), 0);
     fs::remove(file);
-    write_secret_file(file, to_pem(*certificate));
+    AppendFile::create(file, to_pem(*certificate), {});
   }
 
   TempDir dir_;
