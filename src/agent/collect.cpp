@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the folders of all agents of a run to the folder that a simulation of it would have.
-#include <algorithm>
 
 #include "agent_folder.hpp"
 #include "config/difference.hpp"

@@ -2,7 +2,6 @@
 // From a file to a Config: defaults, values, and whether they fit together; and back.
 #include "porter/config/config.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "config/config_keys.hpp"

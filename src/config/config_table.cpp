@@ -3,7 +3,6 @@
 
 #include "config/config_keys.hpp"
 #include "config/toml_section.hpp"
-#include "core/text.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "io/file.hpp"
 #include "porter/comm/mpi.hpp"
-#include "porter/core/error.hpp"
 #include "train/run_folder.hpp"
 
 namespace porter {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/run_folder.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "io/file.hpp"
