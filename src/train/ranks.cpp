@@ -54,23 +54,11 @@ class Files {
     if (!is_root()) ledgers_.open(path, trainer, started, trainer.releases());
     trainer.raise_releases(largest(session, ledgers_.charges()));
     trainer.raise_releases(largest(session, trainer.releases()));
-    if (is_root())
-      folder_->catch_up(trainer);
-    else
-      ledgers_.catch_up(trainer);
+    ledgers().catch_up(trainer);
   }
 
-  RunFiles all() {
-    if (is_root())
-      return {.charge = [this](std::uint32_t round) { folder_->charge(trainer_, round); },
-              .append = [this](const MetricsRow& row) { folder_->append(row); },
-              .write_checkpoint = [this] { folder_->write_checkpoint(trainer_); },
-              .finish = [this](TrainStatus status) { folder_->finish(trainer_, status); }};
-    return {.charge = [this](std::uint32_t round) { ledgers_.charge(trainer_, round); },
-            .append = [](const MetricsRow&) {},
-            .write_checkpoint = [this] { trainer_.checkpoint(); },  // gives its rows to rank 0
-            .finish = [](TrainStatus) {}};
-  }
+  RunFolder* folder() { return folder_ ? &*folder_ : nullptr; }
+  Ledgers& ledgers() { return folder_ ? folder_->ledgers() : ledgers_; }
 
  private:
   bool is_root() const { return session_.rank() == 0; }
@@ -146,7 +134,8 @@ TrainStatus train_on_ranks(Trainer& trainer, MpiSession& session,
     return question.ask(any());
   };
   observers.push_back(std::move(together));
-  const auto status = train_with_files(trainer, files.all(), std::move(observers));
+  const auto status =
+      train_with_files(trainer, files.folder(), files.ledgers(), std::move(observers));
   trainer.link()->transport->finish();
   return status;
 }

@@ -76,12 +76,6 @@ bool RunFolder::started() const {
   return fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
 }
 
-void RunFolder::charge(const Trainer& trainer, std::uint32_t round) {
-  ledgers_.charge(trainer, round);
-}
-
-void RunFolder::catch_up(const Trainer& trainer) { ledgers_.catch_up(trainer); }
-
 // Drops what was written after these rows, half a line after a kill included.
 void RunFolder::open_metrics(std::size_t rows) {
   metrics_.emplace(path_ / "metrics.csv", AppendFile::Options{});
@@ -122,30 +116,32 @@ bool wants_last_checkpoint(const Trainer& trainer, TrainStatus status) {
 
 }  // namespace
 
-TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
+TrainStatus train_with_files(Trainer& trainer, RunFolder* folder, Ledgers& ledgers,
                              std::vector<Observer> observers) {
   const auto period = trainer.config().run.checkpoint_every;
-  observers.insert(
-      observers.begin(),
-      {.before_round = files.charge, .after_evaluation = files.append, .after_round = [&] {
-         if (period > 0 && trainer.round() % period == 0 && !trainer.finished())
-           files.write_checkpoint();
-       }});
+  const auto write_checkpoint = [&] {
+    if (folder)
+      folder->write_checkpoint(trainer);
+    else
+      trainer.checkpoint();  // gives its rows to the process that has the folder
+  };
+  Observer files;
+  files.before_round = [&](std::uint32_t round) { ledgers.charge(trainer, round); };
+  if (folder) files.after_evaluation = [&](const MetricsRow& row) { folder->append(row); };
+  files.after_round = [&] {
+    if (period > 0 && trainer.round() % period == 0 && !trainer.finished()) write_checkpoint();
+  };
+  observers.insert(observers.begin(), std::move(files));
   // One that is killed early can then be resumed.
-  if (trainer.round() == 0 && period > 0) files.write_checkpoint();
+  if (trainer.round() == 0 && period > 0) write_checkpoint();
   const auto status = train(trainer, observers);
-  if (wants_last_checkpoint(trainer, status)) files.write_checkpoint();
-  files.finish(status);
+  if (wants_last_checkpoint(trainer, status)) write_checkpoint();
+  if (folder) folder->finish(trainer, status);
   return status;
 }
 
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder, std::vector<Observer> observers) {
-  return train_with_files(trainer,
-                          {.charge = [&](std::uint32_t round) { folder.charge(trainer, round); },
-                           .append = [&](const MetricsRow& row) { folder.append(row); },
-                           .write_checkpoint = [&] { folder.write_checkpoint(trainer); },
-                           .finish = [&](TrainStatus status) { folder.finish(trainer, status); }},
-                          std::move(observers));
+  return train_with_files(trainer, &folder, folder.ledgers(), std::move(observers));
 }
 
 TrainStatus train_in(const fs::path& path, Trainer& trainer, std::vector<Observer> observers) {

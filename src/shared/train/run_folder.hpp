@@ -27,15 +27,11 @@ class RunFolder {
   /// A line of metrics.csv, on disk when this returns.
   void append(const MetricsRow& row);
   void write_checkpoint(Trainer& trainer);
-  /// Secret noise: charges the round to every agent's ledger, on disk when this returns. Nothing
-  /// otherwise.
-  void charge(const Trainer& trainer, std::uint32_t round);
-  /// After a crash of one of several processes, whose ledgers count differently.
-  void catch_up(const Trainer& trainer);
   /// summary.json always; model.npz and privacy.json unless the run diverged.
   void finish(const Trainer& trainer, TrainStatus status);
 
   const std::filesystem::path& path() const { return path_; }
+  Ledgers& ledgers() { return ledgers_; }
   bool has_checkpoint() const;
   /// Whether anything may have been released: there is a row of metrics.
   bool started() const;
@@ -55,18 +51,11 @@ class RunFolder {
   Ledgers ledgers_;
 };
 
-/// The files of a run as the training loop sees them; of several processes only one has a folder.
-struct RunFiles {
-  std::function<void(std::uint32_t)> charge;  ///< the round, to the ledgers
-  std::function<void(const MetricsRow&)> append;
-  std::function<void()> write_checkpoint;
-  std::function<void(TrainStatus)> finish;
-};
 /// Trains with these files: charges, metrics, checkpoints before the first round, periodically and
-/// at the end where they are wanted, final files. They come before the other observers.
-TrainStatus train_with_files(Trainer& trainer, const RunFiles& files,
+/// at the end where they are wanted, final files. They come before the other observers. Of several
+/// processes only one has a folder; for the others it is null.
+TrainStatus train_with_files(Trainer& trainer, RunFolder* folder, Ledgers& ledgers,
                              std::vector<Observer> observers);
-
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
 
