@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 
 #include "porter/core/error.hpp"
@@ -11,13 +12,15 @@ namespace porter {
 namespace {
 
 constexpr const char* kMatrix = "state_";  // before the name of a matrix
-constexpr double kMaxAgents = 4294967295.0, kMaxCount = 0x1p63;
-
+constexpr double kMaxCount = 0x1p63;
 NpyArray pack(std::vector<double> values) {
   const auto size = values.size();
   return {{size}, std::move(values)};
 }
-NpyArray pack(double value) { return pack(std::vector<double>{value}); }
+template <class Number>
+requires std::is_arithmetic_v<Number> NpyArray pack(Number value) {
+  return pack(std::vector{static_cast<double>(value)});
+}
 NpyArray pack(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {{bytes.size()}, {}, {bytes.begin(), bytes.end()}};
@@ -57,28 +60,52 @@ class Members {
     require(values.size() == 1, ErrorKind::io, source_, ": ", name, " must be one number");
     return values[0];
   }
-  template <class Count>
-  Count count(const std::string& name, double most) const {
-    return as_count<Count>(name, number(name), most);
-  }
-  template <class Count>
-  Count as_count(const std::string& name, double value, double most) const {
+  template <std::unsigned_integral Count>
+  Count as_count(const std::string& name, double value) const {
+    const double most = std::min(kMaxCount, static_cast<double>(std::numeric_limits<Count>::max()));
     require(value >= 0 && value <= most && value < kMaxCount, ErrorKind::io, source_, ": ", name,
             " must be from 0 to ", most, ", found ", value);
     return static_cast<Count>(value);
   }
-  std::string text(const std::string& name) const {
+
+  template <std::unsigned_integral Count>
+  void read(const std::string& name, Count& value) const {
+    value = as_count<Count>(name, number(name));
+  }
+  void read(const std::string& name, double& value) const { value = number(name); }
+  void read(const std::string& name, std::vector<double>& x) const { x = array(name).values; }
+  void read(const std::string& name, std::optional<MetricsRow>& row) const {
+    row = unpack_row(array(name));
+  }
+  void read(const std::string& name, std::string& text) const {
     const auto& bytes = array(name).bytes;
-    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     for (char& c : text)
       if (c <= ' ' || c > '~') c = '?';
-    return text;
   }
 
  private:
   const Npz& members_;
   const std::string& source_;
 };
+
+// Calls use(name, field) for each member that every checkpoint has.
+template <class AnyCheckpoint, class Use>
+void for_members(AnyCheckpoint& checkpoint, const Use& use) {
+  auto& now = checkpoint.now;
+  use("run", checkpoint.run);
+  use("round", now.round);
+  use("releases", now.releases);
+  use("training_seconds", now.training_seconds);
+  use("evaluation_seconds", now.evaluation_seconds);
+  use("utility_sum", now.utility_sum);
+  use("x_best", now.x_best);
+  use("x_out", now.x_out);
+  use("row_previous", now.previous);
+  use("row_best", now.best);
+  use("message_bytes", checkpoint.traffic.message_bytes);
+  use("link_bytes", checkpoint.traffic.link_bytes);
+}
 
 void require_version(const Npz& members, const std::string& source) {
   const bool versioned = members.contains("version");
@@ -114,22 +141,9 @@ NpyArray merge_rows(const std::string& name, const std::vector<Checkpoint>& part
 }  // namespace
 
 Npz to_npz(const Checkpoint& checkpoint) {
-  const auto& now = checkpoint.now;
-  Npz members = {
-      {"version", pack(Checkpoint::kVersion)},
-      {"run", pack(checkpoint.run)},
-      {"round", pack(now.round)},
-      {"releases", pack(static_cast<double>(now.releases))},
-      {"training_seconds", pack(now.training_seconds)},
-      {"evaluation_seconds", pack(now.evaluation_seconds)},
-      {"utility_sum", pack(now.utility_sum)},
-      {"message_bytes", pack(static_cast<double>(checkpoint.traffic.message_bytes))},
-      {"link_bytes", pack(static_cast<double>(checkpoint.traffic.link_bytes))},
-      {"x_best", pack(now.x_best)},
-      {"x_out", pack(now.x_out)},
-      {"row_previous", pack(now.previous)},
-      {"row_best", pack(now.best)},
-  };
+  Npz members = {{"version", pack(Checkpoint::kVersion)}};
+  for_members(checkpoint,
+              [&](const char* name, const auto& field) { members[name] = pack(field); });
   if (!checkpoint.agents.empty())
     members["agents"] =
         pack(std::vector<double>(checkpoint.agents.begin(), checkpoint.agents.end()));
@@ -141,22 +155,10 @@ Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
   require_version(members, source);
   const Members in(members, source);
   Checkpoint checkpoint;
-  checkpoint.run = in.text("run");
-  auto& now = checkpoint.now;
-  now.round = in.count<std::uint32_t>("round", kMaxAgents);
-  now.releases = in.count<std::uint64_t>("releases", kMaxCount);
-  now.training_seconds = in.number("training_seconds");
-  now.evaluation_seconds = in.number("evaluation_seconds");
-  now.utility_sum = in.number("utility_sum");
-  now.x_best = in.array("x_best").values;
-  now.x_out = in.array("x_out").values;
-  now.previous = unpack_row(in.array("row_previous"));
-  now.best = unpack_row(in.array("row_best"));
-  checkpoint.traffic = {.message_bytes = in.count<std::uint64_t>("message_bytes", kMaxCount),
-                        .link_bytes = in.count<std::uint64_t>("link_bytes", kMaxCount)};
+  for_members(checkpoint, [&](const char* name, auto& field) { in.read(name, field); });
   if (members.contains("agents"))
     for (const double agent : in.array("agents").values)
-      checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent, kMaxAgents));
+      checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent));
   const std::string_view prefix = kMatrix;
   for (const auto& [name, rows] : members)
     if (name.starts_with(prefix)) checkpoint.matrices[name.substr(prefix.size())] = rows;
