@@ -57,25 +57,6 @@ RawHeader read_header(std::span<const std::byte> bytes, const FrameLimits& limit
   return raw;
 }
 
-FrameView read_payload(const RawHeader& raw, std::span<const std::byte> payload,
-                       std::string_view peer) {
-  assert(payload.size() == raw.payload_bytes);
-  require_frame(crc32(payload) == raw.payload_crc, peer,
-                "the payload's checksum does not fit, bytes were altered on the way");
-  FrameView frame{raw.header, {}};
-  frame.vectors.reserve(raw.vectors);
-  ByteReader in(payload);
-  for (std::size_t v = 0; v < raw.vectors; ++v) {
-    require_frame(in.left() >= kLengthBytes, peer, "the payload ends before vector ", v);
-    const std::size_t length = in.get<std::uint32_t>();
-    require_frame(length <= in.left(), peer, "vector ", v, " claims ", length, " bytes, ",
-                  in.left(), " are left");
-    frame.vectors.push_back(in.take(length));
-  }
-  require_frame(in.left() == 0, peer, in.left(), " bytes follow the last vector");
-  return frame;
-}
-
 }  // namespace
 
 std::uint32_t encoding_id(std::string_view compressor_spec) {
@@ -132,7 +113,20 @@ FrameView decode_frame(std::span<const std::byte> bytes, const FrameLimits& limi
   const auto payload = bytes.subspan(kFrameHeaderBytes);
   require_frame(payload.size() == raw.payload_bytes, peer, "a payload of ", raw.payload_bytes,
                 " bytes announced, ", payload.size(), " found");
-  return read_payload(raw, payload, peer);
+  require_frame(crc32(payload) == raw.payload_crc, peer,
+                "the payload's checksum does not fit, bytes were altered on the way");
+  FrameView frame{raw.header, {}};
+  frame.vectors.reserve(raw.vectors);
+  ByteReader in(payload);
+  for (std::size_t v = 0; v < raw.vectors; ++v) {
+    require_frame(in.left() >= kLengthBytes, peer, "the payload ends before vector ", v);
+    const std::size_t length = in.get<std::uint32_t>();
+    require_frame(length <= in.left(), peer, "vector ", v, " claims ", length, " bytes, ",
+                  in.left(), " are left");
+    frame.vectors.push_back(in.take(length));
+  }
+  require_frame(in.left() == 0, peer, in.left(), " bytes follow the last vector");
+  return frame;
 }
 
 void require_expected(const FrameView& frame, const ExpectedFrame& expected,

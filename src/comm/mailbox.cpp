@@ -277,18 +277,11 @@ void Mailbox::acknowledged(std::uint32_t neighbour, std::uint32_t settled) {
   }
 }
 
-void Mailbox::heard_finish(std::uint32_t neighbour) {
+void Mailbox::mark(std::uint32_t neighbour, bool Neighbour::*flag) {
   const std::lock_guard lock(mutex_);
-  neighbours_.at(neighbour).heard_finish = true;
+  neighbours_.at(neighbour).*flag = true;
   changed_.notify_all();
 }
-
-void Mailbox::heard_over(std::uint32_t neighbour) {
-  const std::lock_guard lock(mutex_);
-  neighbours_.at(neighbour).heard_over = true;
-  changed_.notify_all();
-}
-
 void Mailbox::unreached(std::uint32_t neighbour, const std::string& why) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);
@@ -372,12 +365,6 @@ bool Mailbox::deliver(std::uint32_t neighbour, std::uint32_t step, std::uint32_t
   // Nobody needs to wake up for a part of a step.
   if (inbox_[step].size() == hosting_.sources(process_).size()) changed_.notify_all();
   return true;
-}
-
-void Mailbox::finished(std::uint32_t neighbour) {
-  const std::lock_guard lock(mutex_);
-  neighbours_.at(neighbour).finished = true;
-  changed_.notify_all();
 }
 
 std::uint32_t Mailbox::settled() {

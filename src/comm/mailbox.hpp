@@ -81,8 +81,8 @@ class Mailbox {
   /// What is to be sent next, if there is something.
   std::optional<Parcel> next(std::uint32_t neighbour, Cursor& cursor);
   void acknowledged(std::uint32_t neighbour, std::uint32_t settled);
-  void heard_finish(std::uint32_t neighbour);
-  void heard_over(std::uint32_t neighbour);
+  void heard_finish(std::uint32_t neighbour) { mark(neighbour, &Neighbour::heard_finish); }
+  void heard_over(std::uint32_t neighbour) { mark(neighbour, &Neighbour::heard_over); }
   /// An attempt to reach the neighbour failed, or its connection ended; "a cannot reach b: …".
   void unreached(std::uint32_t neighbour, const std::string& why);
   /// The neighbour takes part in another run, or says so. It counts as out of reach; but if all
@@ -97,7 +97,7 @@ class Mailbox {
   /// False while the process is too far behind to take it. Error{protocol} on what the neighbour
   /// must not send.
   bool deliver(std::uint32_t neighbour, std::uint32_t step, std::uint32_t sender, Payload& bytes);
-  void finished(std::uint32_t neighbour);
+  void finished(std::uint32_t neighbour) { mark(neighbour, &Neighbour::finished); }
   std::uint32_t settled();
   /// That the run is over, if it is.
   std::optional<Parcel> over();
@@ -139,6 +139,7 @@ class Mailbox {
   std::chrono::milliseconds wait_for(bool was_there) const {
     return was_there ? options_.peer_wait : options_.start_wait;
   }
+  void mark(std::uint32_t neighbour, bool Neighbour::*flag);
   Clock::time_point away_until(const Neighbour& neighbour) const;
   /// The time when waiting for the neighbour ends, if it began then.
   Clock::time_point deadline(const Neighbour& neighbour, Clock::time_point began) const;
