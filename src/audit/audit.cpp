@@ -87,10 +87,7 @@ AuditSubject BareSubject::subject() const {
   return {.problem = {*model_, data_, kAgents}, .network = &network_, .compressor = *compressor_};
 }
 
-bool AuditRung::caught() const {
-  return std::any_of(checks.begin(), checks.end(),
-                     [](const AuditCheck& check) { return check.caught; });
-}
+bool AuditRung::caught() const { return std::ranges::any_of(checks, &AuditCheck::caught); }
 
 std::string audit_verdict(const AuditSetting& setting, const std::vector<AuditRung>& rungs) {
   std::string found, looked;

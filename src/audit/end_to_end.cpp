@@ -48,13 +48,6 @@ class Eavesdropper {
   std::vector<MixingWeight> incoming_;
 };
 
-const Rows& published_trackers(const Algorithm& algorithm, const std::string& name) {
-  const auto* Q = algorithm.published_trackers();
-  require(Q != nullptr, ErrorKind::usage,
-          "the end-to-end audit reads the messages of porter-dp, found algorithm ", name);
-  return *Q;
-}
-
 class CanaryTraining {
  public:
   CanaryTraining(const AuditSetting& setting, const AuditSubject& subject)
@@ -72,15 +65,18 @@ class CanaryTraining {
     options.seed = seed;
     const auto algorithm =
         audited_algorithm(subject_, model_, with ? with_ : without_, options, pool);
-    const Rows& Q = published_trackers(*algorithm, subject_.algorithm);
+    const Rows* Q = algorithm->published_trackers();
+    require(Q != nullptr, ErrorKind::usage,
+            "the end-to-end audit reads the messages of porter-dp, found algorithm ",
+            subject_.algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
-    neighbour.hear(Q);
+    neighbour.hear(*Q);
     double score = 0;
     // The gradient of a round is in the message of the next.
     for (std::uint32_t round = 2; round <= rounds_ + 1; ++round) {
       algorithm->step(round);
-      if (const auto gradient = neighbour.hear(Q)) score += worst_.score(*gradient);
+      if (const auto gradient = neighbour.hear(*Q)) score += worst_.score(*gradient);
     }
     return score;
   }
