@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,8 @@ struct PrivacyEvent {
   std::optional<double> rate = {};  ///< q of Poisson sampling; b / m unless given
   double noise_multiplier = 0;      ///< z = sigma b / tau; 0 is no noise: epsilon is infinite
   std::uint64_t steps = 1;
+
+  friend auto operator<=>(const PrivacyEvent&, const PrivacyEvent&) = default;
 };
 
 /// The noise multiplier of a standard deviation on the averaged gradient: sigma b / tau.

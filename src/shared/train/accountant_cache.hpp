@@ -46,25 +46,18 @@ class AccountantCache {
  public:
   /// calibrate_noise_multiplier, remembered.
   double noise_multiplier(const PrivacyEvent& event, double target, double delta) {
-    return multipliers_.get({key_of(event, delta), target},
+    return multipliers_.get({event, target, delta},
                             [&] { return calibrate_noise_multiplier(event, target, delta); });
   }
   /// The curve of the event, which remembers its values.
   std::shared_ptr<const EpsilonCurve> curve(const PrivacyEvent& event, double delta) {
-    return curves_.get(key_of(event, delta),
+    return curves_.get({event, delta},
                        [&] { return std::make_shared<const EpsilonCurve>(event, delta); });
   }
 
  private:
-  using EventKey = std::tuple<Sampler, Adjacency, PrivacyLevel, std::size_t, std::size_t,
-                              std::optional<double>, double, std::uint64_t, double>;
-  static EventKey key_of(const PrivacyEvent& event, double delta) {
-    return {event.sampler, event.adjacency,        event.level, event.records, event.batch,
-            event.rate,    event.noise_multiplier, event.steps, delta};
-  }
-
-  Memo<std::tuple<EventKey, double>, double> multipliers_;
-  Memo<EventKey, std::shared_ptr<const EpsilonCurve>> curves_;
+  Memo<std::tuple<PrivacyEvent, double, double>, double> multipliers_;
+  Memo<std::tuple<PrivacyEvent, double>, std::shared_ptr<const EpsilonCurve>> curves_;
 };
 
 }  // namespace porter
