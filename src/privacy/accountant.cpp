@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "adaptive.hpp"
 #include "gaussian_mechanism.hpp"
@@ -12,7 +11,6 @@
 namespace porter {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kPlainMethod =
     "bound without a transform: too many steps or too little noise for one";
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "search.hpp"
@@ -13,7 +12,6 @@ namespace porter {
 namespace {
 
 constexpr double kHuge = 1e300;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Of delta, for errors that are counted in it.
 constexpr double kNegligible = 1e-4, kSmall = 1e-3;

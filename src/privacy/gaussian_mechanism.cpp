@@ -10,7 +10,6 @@ namespace {
 
 using Real = long double;
 constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <class Float>
 Float upper_tail(Float x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inner_grid.hpp"
+#include "loss_grid.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 namespace porter {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
 // StepLoss::curve_error; a test holds the curves to a third of it, against long double.

@@ -9,7 +9,6 @@
 namespace porter {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // StepLoss::curve_error. A cell's excess P - exp(e0) Q is a difference of masses that are equal up

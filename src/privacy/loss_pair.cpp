@@ -9,8 +9,6 @@
 namespace porter {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // log(1 - q + q exp(t)).
 double log_mixture(double q, double t) {
   if (q == 1) return t;

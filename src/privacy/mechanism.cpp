@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inner_grid.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "mechanism.hpp"
 
@@ -42,8 +41,7 @@ double log_choose(int n, int k) {
 
 double log_sum(const std::vector<double>& logs) {
   const double largest = *std::max_element(logs.begin(), logs.end());
-  if (!(largest < std::numeric_limits<double>::infinity()))
-    return std::numeric_limits<double>::infinity();
+  if (!(largest < kInfinity)) return kInfinity;
   double sum = 0;
   for (const double term : logs) sum += std::exp(term - largest);
   return largest + std::log(sum);
@@ -52,7 +50,7 @@ double log_sum(const std::vector<double>& logs) {
 // Of one step; infinite for the sampler for which we know no bound that amplifies.
 double step_divergence(const Mechanism& m, int order) {
   using Kind = Mechanism::Kind;
-  if (m.kind == Kind::poisson_replace) return std::numeric_limits<double>::infinity();
+  if (m.kind == Kind::poisson_replace) return kInfinity;
   if (m.kind == Kind::fixed_replace) return renyi_without_replacement(m.q, m.mu, order);
   return renyi_sampled_gaussian(m.q, 1 / m.mu, order);
 }
@@ -100,7 +98,7 @@ double renyi_epsilon(std::span<const PrivacyEvent> events, double delta) {
   check_delta(delta);
   const auto mechanisms = checked_mechanisms(events);
   if (mechanisms.empty()) return 0;
-  double best = std::numeric_limits<double>::infinity();
+  double best = kInfinity;
   if (without_noise(mechanisms)) return best;
   for (const int order : renyi_orders()) {
     double divergence = 0;

@@ -11,6 +11,8 @@
 
 namespace porter {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 /// The smallest x in [low, high] for which `holds`, to the last bit, where it is false and then
 /// true; `high` when it never is. The answer is always one for which it holds, or `high`.
 template <class Predicate>
@@ -106,7 +108,7 @@ class Crossing {
 
   std::function<double(double)> function_;
   double target_, slope_ = -1;
-  double low_ = 0, high_ = std::numeric_limits<double>::infinity();
+  double low_ = 0, high_ = kInfinity;
   Point last_;
   int guesses_ = 0;
 };

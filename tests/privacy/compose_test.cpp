@@ -9,7 +9,7 @@
 
 #include "porter/privacy/accountant.hpp"
 #include "privacy/gaussian_mechanism.hpp"
-#include "privacy/inner_grid.hpp"
+#include "privacy/loss_grid.hpp"
 
 namespace porter {
 namespace {

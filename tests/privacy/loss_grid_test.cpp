@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rounding of a single step's masses, against the hockey-stick curve in long double.
-#include "privacy/inner_grid.hpp"
+#include "privacy/loss_grid.hpp"
 
 #include <gtest/gtest.h>
 
