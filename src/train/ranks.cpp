@@ -14,10 +14,6 @@ namespace {
 // How often all ranks ask each other whether to stop, which costs about as much as a few rounds.
 constexpr std::chrono::milliseconds kBetweenQuestions{500};
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text));
-}
-
 std::uint64_t largest(MpiSession& session, std::uint64_t value) {
   std::uint64_t most = 0;
   for (const auto& bytes : session.all_gather(std::as_bytes(std::span(&value, 1))))
@@ -33,9 +29,9 @@ std::string from_root(MpiSession& session, const std::string& text) {
   std::string root;
   root.reserve(size);
   for (std::size_t at = 0; at < size; at += kPiece) {
-    const auto piece = is_root ? bytes_of(text).subspan(at, std::min(kPiece, size - at))
-                               : std::span<const std::byte>();
-    const auto all = session.all_gather(piece);
+    const auto piece = is_root ? std::span(text).subspan(at, std::min(kPiece, size - at))
+                               : std::span<const char>();
+    const auto all = session.all_gather(std::as_bytes(piece));
     root.append(reinterpret_cast<const char*>(all[0].data()), all[0].size());
   }
   return root;
@@ -48,9 +44,8 @@ class Files {
         ExistingRun existing)
       : trainer_(trainer), session_(session) {
     if (is_root()) folder_.emplace(path, trainer, existing);
-    const bool resume = existing == ExistingRun::resume;
     const bool started = from_root(session, is_root() && folder_->started() ? "yes" : "") == "yes";
-    if (resume) restore();
+    if (existing == ExistingRun::resume) restore();
     if (!is_root()) ledgers_.open(path, trainer, started, trainer.releases());
     trainer.raise_releases(largest(session, ledgers_.charges()));
     trainer.raise_releases(largest(session, trainer.releases()));
