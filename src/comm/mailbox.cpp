@@ -282,6 +282,7 @@ void Mailbox::mark(std::uint32_t neighbour, bool Neighbour::*flag) {
   neighbours_.at(neighbour).*flag = true;
   changed_.notify_all();
 }
+
 void Mailbox::unreached(std::uint32_t neighbour, const std::string& why) {
   const std::lock_guard lock(mutex_);
   auto& to = neighbours_.at(neighbour);

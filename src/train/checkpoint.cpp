@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/train.hpp"
+#include "porter/train/checkpoint.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kMatrix = "state_";  // before the name of a matrix
 constexpr double kMaxCount = 0x1p63;
+
 NpyArray pack(std::vector<double> values) {
   const auto size = values.size();
   return {{size}, std::move(values)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/train.hpp"
+#include "porter/train/link.hpp"
 
 #include <sstream>
 

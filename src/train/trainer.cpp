@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "porter/train/train.hpp"
+#include "porter/train/trainer.hpp"
 
 #include <chrono>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "comm/exchange.hpp"
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
-#include "porter/train/train.hpp"
+#include "porter/train/trainer.hpp"
 
 namespace porter {
 namespace {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "porter/algo/algorithm.hpp"
+#include "porter/io/npy.hpp"
+#include "porter/train/metrics.hpp"
+
+namespace porter {
+
+/// How far a run is, beside the state of its method.
+struct RunState {
+  std::uint32_t round = 0;
+  std::uint64_t releases = 0;  ///< noised gradients of each agent
+  double training_seconds = 0, evaluation_seconds = 0;
+  double utility_sum = 0;  ///< of grad_norm_sq over rounds 0 .. last evaluation
+  std::optional<MetricsRow> previous = {}, best = {};
+  std::vector<double> x_best = {}, x_out = {};  ///< empty where there is none yet
+};
+
+/// All that a run needs to go on bit for bit. As a file: an .npz whose members have the names of
+/// the fields, counts as arrays of one number.
+struct Checkpoint {
+  /// Raised when a file that an older porter reads would mean something else.
+  static constexpr std::uint32_t kVersion = 2;
+
+  std::string run;  ///< run_id
+  /// Whose rows a matrix holds that neighbours have copies of; empty: everybody's.
+  std::vector<std::uint32_t> agents = {};
+  RunState now = {};
+  Traffic traffic = {};
+  std::map<std::string, NpyArray> matrices = {};  ///< of the method, by name
+};
+
+Npz to_npz(const Checkpoint& checkpoint);
+/// From members that were read with ByteArrays::bytes. Error{io} naming `source` if they are of
+/// another version, one is missing or holds impossible numbers.
+Checkpoint to_checkpoint(const Npz& members, const std::string& source);
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+
+/// One of all agents from one of each: every agent's own rows; counts are summed up, or the
+/// largest. `sources` are what errors call them.
+Checkpoint merge(const std::vector<Checkpoint>& parts, const std::vector<std::string>& sources);
+
+}  // namespace porter
