@@ -2,11 +2,10 @@
 # Flags of our own targets. They sit on an interface target, so they never reach a user's project.
 add_library(porter_flags INTERFACE)
 
-# Same bits everywhere: no contraction into fused multiply-adds, no reordering of sums.
-target_compile_options(porter_flags INTERFACE -ffp-contract=off)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(porter_flags INTERFACE -march=x86-64-v2)
-endif()
+# Same bits everywhere: no contraction into fused multiply-adds, no reordering of sums. Nobody reads
+# errno after a root, and loops with roots become vector code. Instruction sets beyond the plain one
+# of the architecture are chosen when the program runs (src/shared/core/vectors.hpp).
+target_compile_options(porter_flags INTERFACE -ffp-contract=off -fno-math-errno)
 
 # Programs that are hard to bend: canaries on the stack, checked copies where the optimiser knows the
 # sizes, code at random addresses, symbols bound at the start and read-only from then on.

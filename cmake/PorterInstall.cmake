@@ -8,7 +8,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/porter/version.hpp
 install(EXPORT porterTargets NAMESPACE porter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/porter)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porterConfig.cmake
   "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\nfind_dependency(ZLIB)\n"
-  "find_dependency(OpenSSL 3 COMPONENTS Crypto SSL)\nfind_dependency(hwy)\nfind_dependency(fmt)\nfind_dependency(tomlplusplus)\n"
+  "find_dependency(OpenSSL 3 COMPONENTS Crypto SSL)\nfind_dependency(fmt)\nfind_dependency(tomlplusplus)\n"
   "if(${porter_has_mpi})\n  find_package(MPI QUIET COMPONENTS CXX)  # for porter::mpi\nendif()\n"
   "include(\${CMAKE_CURRENT_LIST_DIR}/porterTargets.cmake)\n")
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/porterConfigVersion.cmake
@@ -23,7 +23,7 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porter.pc
   "Name: porter\nDescription: ${PROJECT_DESCRIPTION}\nVersion: ${PROJECT_VERSION}\n"
   "Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR} -std=c++20 -pthread\n"
   "Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lporter -pthread\n"
-  "Requires.private: zlib openssl fmt\nLibs.private: -lhwy -ltomlplusplus\n")
+  "Requires.private: zlib openssl fmt\nLibs.private: -ltomlplusplus\n")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/porter.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(PORTER_TOOLS)
   install(TARGETS porter_cli)

@@ -36,7 +36,7 @@ GradientOptions without_noise(GradientOptions options) {
 // The vectors of the round itself: a limit must not be our compiler flags.
 void stream_row(std::size_t size, double gamma, double eta, const double* gap_v,
                 const double* gap_x, double* u, double* v, double* x) {
-  with_vectors([=]<std::size_t>()
+  with_vectors([=]<Width>()
                    PORTER_INLINE { stream_entries(size, gamma, eta, gap_v, gap_x, u, v, x); });
 }
 

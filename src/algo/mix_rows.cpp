@@ -13,40 +13,35 @@ namespace {
 // A chunk of all senders' rows stays in the first-level cache while the receivers pass by.
 constexpr std::size_t kChunkBytes = 1024;
 
-// A register of this instruction set.
+// Entries in a register.
 template <std::size_t lanes, class Real>
-struct Register {
-  typedef Real Vector __attribute__((vector_size(lanes * sizeof(double))));
-  static constexpr std::size_t kSize = sizeof(Vector) / sizeof(Real);
-  static constexpr std::size_t kPerLine = kLineBytes / sizeof(Vector);
-};
+constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
 
 // The sum stays in registers while the senders pass by.
 template <std::size_t lanes, std::size_t registers, class Real>
 PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* q,
                                     std::size_t stride, Real* out) {
-  using Vector = typename Register<lanes, Real>::Vector;
+  using Vector = Register<Real, kSize<lanes, Real>>;
   Vector sums[registers] = {};
   for (const auto& [sender, weight] : senders) {
     const Real* row = q + sender * stride;
     const auto w = static_cast<Real>(weight);
     for (std::size_t r = 0; r < registers; ++r) {
       Vector values;
-      std::memcpy(&values, row + r * Register<lanes, Real>::kSize, sizeof values);
+      std::memcpy(&values, row + r * kSize<lanes, Real>, sizeof values);
       sums[r] += w * values;
     }
   }
   for (std::size_t r = 0; r < registers; ++r)  // one by one, or they would take a way over memory
-    std::memcpy(out + r * Register<lanes, Real>::kSize, &sums[r], sizeof sums[r]);
+    std::memcpy(out + r * kSize<lanes, Real>, &sums[r], sizeof sums[r]);
 }
 
 // Eight registers at once, then a line at once.
 template <std::size_t lanes, class Real>
 PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* q,
                                     std::size_t stride, std::size_t size, Real* out) {
-  constexpr std::size_t kPerLine = Register<lanes, Real>::kPerLine;
-  constexpr std::size_t kLine = kPerLine * Register<lanes, Real>::kSize;
-  constexpr std::size_t kBlock = 8 * Register<lanes, Real>::kSize;
+  constexpr std::size_t kLine = kLineBytes / sizeof(Real), kPerLine = kLine / kSize<lanes, Real>;
+  constexpr std::size_t kBlock = 8 * kSize<lanes, Real>;
   std::size_t j = 0;
   for (; j + kBlock <= size; j += kBlock) sum_block<lanes, 8>(senders, q + j, stride, out + j);
   for (; j < size; j += kLine) sum_block<lanes, kPerLine>(senders, q + j, stride, out + j);
@@ -63,7 +58,7 @@ void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRo
   assert(out.size() == incoming.size() * row);
   const Real* q = Q.row(0).data() + first;
   Real* to = out.data();
-  with_vectors([=, stride = Q.stride()]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=, stride = Q.stride()]<Width lanes>() PORTER_INLINE {
     for (std::size_t j = 0; j < row; j += kChunk)
       for (std::size_t i = 0; i < incoming.size(); ++i)
         sum_chunk<lanes, Real>(incoming[i], q + j, stride, std::min(kChunk, row - j),

@@ -34,7 +34,7 @@ PORTER_INLINE inline void update_entries(std::size_t size, Real gamma, Real eta,
 template <class Real>
 void porter_update(std::size_t size, Real gamma, Real eta, const Real* gap_v, const Real* gap_x,
                    Real* u, Real* v, Real* x) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     detail::update_entries(size, gamma, eta, gap_v, gap_x, u, v, x);
   });
 }

@@ -12,7 +12,7 @@ constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators;
 // OOPSLA 2014): a bijection of 64 bits in which every output bit depends on every input bit.
-[[gnu::always_inline]] inline std::uint64_t mix(std::uint64_t z) {
+PORTER_INLINE inline std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
@@ -20,8 +20,8 @@ constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
 
 // No branch, so it runs in vectors.
 template <class Real>
-[[gnu::always_inline]] inline std::uint64_t sum_of_entries(std::uint64_t key, const Real* q,
-                                                           std::size_t size) {
+PORTER_INLINE inline std::uint64_t sum_of_entries(std::uint64_t key, const Real* q,
+                                                  std::size_t size) {
   std::uint64_t sum = 0;
   for (std::size_t j = 0; j < size; ++j)
     sum += mix(std::bit_cast<std::uint64_t>(double{q[j]}) ^ (key + kGolden * (j + 1)));
@@ -31,7 +31,7 @@ template <class Real>
 template <class Real>
 std::uint64_t digest(std::span<const Real> q, std::uint32_t channel) {
   const auto key = mix(channel + kGolden);
-  return with_vectors([=]<std::size_t>()
+  return with_vectors([=]<Width>()
                           PORTER_INLINE { return sum_of_entries(key, q.data(), q.size()); });
 }
 

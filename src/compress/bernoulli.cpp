@@ -16,7 +16,7 @@ constexpr std::size_t kPiece = 256;
 
 // Bit i says whether the i-th of the uniforms, two words each, is below p = limit 2^-53.
 void flag(std::span<const std::uint32_t> words, std::int64_t limit, std::uint32_t* bitmap) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     const std::size_t count = words.size() / 2;
     for (std::size_t at = 0; at < count; at += 32) {
       const auto* w = words.data() + 2 * at;

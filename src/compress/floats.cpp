@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLanes = 16;
 
 template <class Term>
-[[gnu::always_inline]] inline double interleaved_sum(std::span<const float> x, Term term) {
+PORTER_INLINE inline double interleaved_sum(std::span<const float> x, Term term) {
   std::array<double, kLanes> sums{};
   std::size_t i = 0;
   for (; i + kLanes <= x.size(); i += kLanes)
@@ -30,25 +30,25 @@ template <class Term>
 }  // namespace
 
 double sum_of_squares(std::span<const float> x) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+  return with_vectors([=]<Width>() PORTER_INLINE {
     return interleaved_sum(x, [](double value) PORTER_INLINE { return value * value; });
   });
 }
 
 double sum_of_magnitudes(std::span<const float> x) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+  return with_vectors([=]<Width>() PORTER_INLINE {
     return interleaved_sum(x, [](double value) PORTER_INLINE { return std::abs(value); });
   });
 }
 
 void subtract(std::span<const double> a, std::span<const double> b, std::span<float> out) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(a[i] - b[i]);
   });
 }
 
 void subtract(std::span<const float> a, std::span<const float> b, std::span<float> out) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] - b[i];
   });
 }
@@ -73,7 +73,7 @@ float to_float(double value) {
 }
 
 std::size_t first_not_finite(std::span<const float> x) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+  return with_vectors([=]<Width>() PORTER_INLINE {
     // Finite floats are those whose bits, without the sign, are below those of infinity. The
     // maximum has no branch, so the usual case runs in vectors.
     std::uint32_t largest = 0;

@@ -20,13 +20,13 @@ constexpr std::size_t kSample = 2048;
 constexpr int kMagnitudeBits = 31;
 
 // The bits of |value|, which grow with it.
-[[gnu::always_inline]] inline std::uint32_t magnitude(float value) {
+PORTER_INLINE inline std::uint32_t magnitude(float value) {
   return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF;
 }
 
 // How many magnitudes reach the threshold.
 std::size_t count_from(std::uint32_t threshold, std::span<const float> x) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+  return with_vectors([=]<Width>() PORTER_INLINE {
     std::uint32_t count = 0;
     for (const float value : x) count += magnitude(value) >= threshold ? 1U : 0U;
     return count;
@@ -60,7 +60,7 @@ std::uint32_t likely_threshold(std::size_t k, std::span<const float> x) {
 
 // Bit i of the bitmap says whether the magnitude of x[i] reaches the threshold.
 void flag(std::uint32_t threshold, std::span<const float> x, std::span<std::uint32_t> bitmap) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     const std::size_t whole = x.size() / 32;
     for (std::size_t w = 0; w < whole; ++w) {
       std::uint32_t bits = 0;

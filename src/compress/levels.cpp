@@ -25,7 +25,7 @@ float norm_rounded_up(std::span<const float> x) {
 // codes[i] = sign * (top + 1) + level of x[i], with the uniform of its two words. norm > 0.
 void quantise(std::span<const float> x, double norm, std::int32_t top, const std::uint32_t* words,
               std::uint32_t* codes) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < x.size(); ++i) {
       // The two words of rng.uniform(): both parts and their sum are exact.
       const double u = static_cast<double>(words[2 * i + 1]) * 0x1p-32 +
@@ -40,7 +40,7 @@ void quantise(std::span<const float> x, double norm, std::int32_t top, const std
 
 void restore(std::span<float> out, double norm, std::int32_t top, double divisor,
              const std::uint32_t* codes) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto code = static_cast<std::int32_t>(codes[i]);
       const auto magnitude = static_cast<float>(norm * (code & top) / (top * divisor));

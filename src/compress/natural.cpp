@@ -27,7 +27,7 @@ void check_range(std::span<const float> x) {
 // Rounds x and gives the codes. (w >> 11) 2^-53 < m 2^-23 for the 64 bits w of a uniform says no
 // more than (w >> 41) < m, and the upper word alone decides that.
 void round(std::span<float> x, const std::uint32_t* words, std::uint32_t* codes) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto bits = std::bit_cast<std::uint32_t>(x[i]);
       const std::uint32_t up = (words[2 * i + 1] >> 9) < (bits & 0x7FFFFF) ? 1 : 0;

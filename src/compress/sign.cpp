@@ -12,7 +12,7 @@ namespace {
 
 // Replaces x by scale sign(x), and gives the bits of the signs.
 void put_signs(float scale, std::span<float> x, std::byte* out) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     const std::uint32_t one = scale > 0 ? 1 : 0;  // a scale of zero has no signs
     const std::size_t whole = x.size() / 32;
     for (std::size_t w = 0; w <= whole; ++w) {

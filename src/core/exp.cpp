@@ -18,8 +18,8 @@ constexpr double kRound = 0x1.8p52;
 // exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; Taylor's series of exp(r) to r^13 is
 // off by less than 4e-18.
 template <std::size_t lanes>
-[[gnu::always_inline]] inline void exp_of(typename Lanes<lanes>::Vector& x) {
-  using Vector = typename Lanes<lanes>::Vector;
+PORTER_INLINE inline void exp_of(Register<double, lanes>& x) {
+  using Vector = Register<double, lanes>;
   x = x < -kReach ? Vector{} - kReach : x;
   x = x > kReach ? Vector{} + kReach : x;
   const Vector shifted = x * kLog2E + kRound;
@@ -31,7 +31,7 @@ template <std::size_t lanes>
         1.0 / 24, 1.0 / 6, 1.0 / 2})
     sum = sum * r + inverse_factorial;
   sum = (sum * r) * r + r;
-  typename Lanes<lanes>::IntVector bits;
+  Register<std::int64_t, lanes> bits;
   std::memcpy(&bits, &shifted, sizeof bits);
   bits = (bits << 52) + (std::int64_t{1023} << 52);
   Vector power;
@@ -42,10 +42,9 @@ template <std::size_t lanes>
 // The same with Taylor's series to r^7, which is off by less than 6e-9.
 template <std::size_t lanes>
 struct FloatExp {
-  typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
-  typedef std::int32_t IntVector __attribute__((vector_size(lanes * sizeof(std::int32_t))));
+  using Vector = Register<float, lanes>;
 
-  [[gnu::always_inline]] static inline void apply(Vector& x) {
+  PORTER_INLINE static inline void apply(Vector& x) {
     constexpr float kLimit = 87, kShift = 0x1.8p23F;
     constexpr float kHigh = 0x1.62e4p-1F, kLow = 0x1.7f7d1cp-20F;  // ln 2; the first: 16 bits
     x = x < -kLimit ? Vector{} - kLimit : x;
@@ -57,7 +56,7 @@ struct FloatExp {
     for (const float inverse_factorial : {1.0F / 120, 1.0F / 24, 1.0F / 6, 1.0F / 2})
       sum = sum * r + inverse_factorial;
     sum = (sum * r) * r + r;
-    IntVector bits;
+    Register<std::int32_t, lanes> bits;
     std::memcpy(&bits, &shifted, sizeof bits);
     bits = (bits << 23) + (127 << 23);
     Vector power;
@@ -69,7 +68,7 @@ struct FloatExp {
 }  // namespace
 
 void exp_in_place(std::span<float> x) {
-  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     using Exp = FloatExp<2 * lanes>;
     for (std::size_t i = 0; i < x.size(); i += 2 * lanes) {
       const auto count = std::min(2 * lanes, x.size() - i);
@@ -82,10 +81,10 @@ void exp_in_place(std::span<float> x) {
 }
 
 void exp_in_place(std::span<double> x) {
-  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     for (std::size_t i = 0; i < x.size(); i += lanes) {
-      const auto count = std::min(lanes, x.size() - i);
-      typename Lanes<lanes>::Vector part{};
+      const auto count = std::min<std::size_t>(lanes, x.size() - i);
+      Register<double, lanes> part{};
       std::memcpy(&part, x.data() + i, count * sizeof(double));
       exp_of<lanes>(part);
       std::memcpy(x.data() + i, &part, count * sizeof(double));

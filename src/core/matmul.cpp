@@ -17,30 +17,24 @@ struct Tile {
   static constexpr std::size_t kVectors = lanes == 8 ? 1 : 2;
 };
 
-// Numbers that the compiler keeps in one register.
-template <std::size_t size, class Real>
-struct Register {
-  typedef Real Vector __attribute__((vector_size(size * sizeof(Real))));
-};
-
 // One vector at a time: a copy of several would keep the array in memory.
 template <class Vector, std::size_t vectors, class Real>
-[[gnu::always_inline]] inline void load(Vector (&to)[vectors], const Real* from) {
+PORTER_INLINE inline void load(Vector (&to)[vectors], const Real* from) {
   for (std::size_t v = 0; v < vectors; ++v)
     std::memcpy(&to[v], from + v * (sizeof(Vector) / sizeof(Real)), sizeof(Vector));
 }
 
 template <class Vector, std::size_t vectors, class Real>
-[[gnu::always_inline]] inline void store(Real* to, const Vector (&from)[vectors]) {
+PORTER_INLINE inline void store(Real* to, const Vector (&from)[vectors]) {
   for (std::size_t v = 0; v < vectors; ++v)
     std::memcpy(to + v * (sizeof(Vector) / sizeof(Real)), &from[v], sizeof(Vector));
 }
 
 // `rows` rows of `vectors` vectors of `size` numbers.
 template <std::size_t size, std::size_t rows, std::size_t vectors, class Real>
-[[gnu::always_inline]] inline void tile(std::size_t k, StridedMatrix<Real> a, const Real* b,
-                                        std::size_t ldb, Real* c, std::size_t ldc) {
-  typename Register<size, Real>::Vector sums[rows][vectors], row[vectors];
+PORTER_INLINE inline void tile(std::size_t k, StridedMatrix<Real> a, const Real* b, std::size_t ldb,
+                               Real* c, std::size_t ldc) {
+  Register<Real, size> sums[rows][vectors], row[vectors];
   for (std::size_t i = 0; i < rows; ++i) load(sums[i], c + i * ldc);
   for (std::size_t p = 0; p < k; ++p) {
     load(row, b + p * ldb);
@@ -53,8 +47,8 @@ template <std::size_t size, std::size_t rows, std::size_t vectors, class Real>
 
 // All rows of C, `vectors` vectors of columns.
 template <std::size_t size, std::size_t block, std::size_t vectors, class Real>
-[[gnu::always_inline]] inline void strip(std::size_t m, std::size_t k, StridedMatrix<Real> a,
-                                         const Real* b, std::size_t ldb, Real* c, std::size_t ldc) {
+PORTER_INLINE inline void strip(std::size_t m, std::size_t k, StridedMatrix<Real> a, const Real* b,
+                                std::size_t ldb, Real* c, std::size_t ldc) {
   const auto from = [&](std::size_t i) PORTER_INLINE {
     return StridedMatrix<Real>{a.data + i * a.row_stride, a.row_stride, a.column_stride};
   };
@@ -66,9 +60,8 @@ template <std::size_t size, std::size_t block, std::size_t vectors, class Real>
 
 // The columns that do not fill a vector: `rows` running sums of each column at a time.
 template <std::size_t rows, class Real>
-[[gnu::always_inline]] inline void narrow(std::size_t n, std::size_t k, StridedMatrix<Real> a,
-                                          const Real* b, std::size_t ldb, Real* c,
-                                          std::size_t ldc) {
+PORTER_INLINE inline void narrow(std::size_t n, std::size_t k, StridedMatrix<Real> a, const Real* b,
+                                 std::size_t ldb, Real* c, std::size_t ldc) {
   for (std::size_t j = 0; j < n; ++j) {
     Real sums[rows];
     for (std::size_t i = 0; i < rows; ++i) sums[i] = c[i * ldc + j];
@@ -81,9 +74,9 @@ template <std::size_t rows, class Real>
 
 // One row of C in registers, `vectors` vectors of `size` numbers.
 template <std::size_t size, std::size_t vectors, class Real>
-[[gnu::always_inline]] inline void sparse_row(const SparseMatrix<Real>& a, std::size_t row,
-                                              const Real* b, std::size_t ldb, Real* c) {
-  typename Register<size, Real>::Vector sums[vectors], part;
+PORTER_INLINE inline void sparse_row(const SparseMatrix<Real>& a, std::size_t row, const Real* b,
+                                     std::size_t ldb, Real* c) {
+  Register<Real, size> sums[vectors], part;
   load(sums, c);
   for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e) {
     const Real* from = b + a.columns[e] * ldb;
@@ -96,19 +89,18 @@ template <std::size_t size, std::size_t vectors, class Real>
 }
 
 template <class Real>
-[[gnu::always_inline]] inline void sparse_row_end(const SparseMatrix<Real>& a, std::size_t row,
-                                                  std::size_t width, const Real* b, std::size_t ldb,
-                                                  Real* c) {
+PORTER_INLINE inline void sparse_row_end(const SparseMatrix<Real>& a, std::size_t row,
+                                         std::size_t width, const Real* b, std::size_t ldb,
+                                         Real* c) {
   for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e)
     for (std::size_t j = 0; j < width; ++j) c[j] += a.values[e] * b[a.columns[e] * ldb + j];
 }
 
 // The products of `rows` rows with x, in the order of dot().
 template <std::size_t lanes, std::size_t rows>
-[[gnu::always_inline]] inline void dots(std::size_t n, const double* a, const double* x,
-                                        double* y) {
+PORTER_INLINE inline void dots(std::size_t n, const double* a, const double* x, double* y) {
   constexpr std::size_t kVectors = kPartialSums / lanes;
-  typename Register<lanes, double>::Vector sums[rows][kVectors] = {}, part[kVectors], row[kVectors];
+  Register<double, lanes> sums[rows][kVectors] = {}, part[kVectors], row[kVectors];
   std::size_t j = 0;
   for (; j + kPartialSums <= n; j += kPartialSums) {
     load(part, x + j);
@@ -146,17 +138,18 @@ void for_each_block(std::size_t m, std::size_t n, Work work) {
 template <class Real>
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Real> a, const Real* b,
                   std::size_t ldb, Real* c, std::size_t ldc) {
-  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kRows = Tile<lanes>::kRows, kVectors = Tile<lanes>::kVectors;
     constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real), kHalf = kSize / 2;
     std::size_t j = 0;
     for (; j + kVectors * kSize <= n; j += kVectors * kSize)
       strip<kSize, kRows, kVectors>(m, k, a, b + j, ldb, c + j, ldc);
     for (; j + kSize <= n; j += kSize) strip<kSize, kRows, 1>(m, k, a, b + j, ldb, c + j, ldc);
-    if (kHalf >= 4 && j + kHalf <= n) {
-      strip<kHalf, kRows, 1>(m, k, a, b + j, ldb, c + j, ldc);
-      j += kHalf;
-    }
+    if constexpr (kHalf >= 4)
+      if (j + kHalf <= n) {
+        strip<kHalf, kRows, 1>(m, k, a, b + j, ldb, c + j, ldc);
+        j += kHalf;
+      }
     if (j == n) return;
     std::size_t i = 0;
     const auto from = [&] PORTER_INLINE {
@@ -170,7 +163,7 @@ void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Rea
 template <class Real>
 void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std::size_t ldb,
                   Real* c, std::size_t ldc) {
-  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
     for (std::size_t row = 0; row < a.rows(); ++row) {
       Real* to = c + row * ldc;
@@ -184,7 +177,7 @@ void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std
 }
 
 void multiply(std::size_t m, std::size_t n, const double* a, const double* x, double* y) {
-  with_vectors([=]<std::size_t lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kRows = lanes == 8 ? 4 : 2;
     std::size_t i = 0;
     for (; i + kRows <= m; i += kRows) dots<lanes, kRows>(n, a + i * n, x, y + i);
@@ -193,7 +186,7 @@ void multiply(std::size_t m, std::size_t n, const double* a, const double* x, do
 }
 
 void outer_product(std::span<const double> u, std::span<const double> v, double* c) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     double* row = c;
     for (const double factor : u) {
       for (std::size_t j = 0; j < v.size(); ++j) row[j] = factor * v[j];

@@ -24,7 +24,7 @@ std::size_t draw_one_by_one(std::span<const std::uint32_t> words, std::size_t j,
 
 std::size_t draw_below(std::span<const std::uint32_t> words, std::size_t j,
                        std::span<std::uint32_t> draws) {
-  return with_vectors([=]<std::size_t>() PORTER_INLINE {
+  return with_vectors([=]<Width>() PORTER_INLINE {
     assert(draws.size() >= words.size());
     // 2^32 mod bound is below bound: as long as no product is, none can be rejected.
     const auto first_bound = static_cast<std::uint32_t>(j + 1);
@@ -40,7 +40,7 @@ std::size_t draw_below(std::span<const std::uint32_t> words, std::size_t j,
 }
 
 void read_bitmap(std::span<const std::uint32_t> bitmap, std::span<std::uint32_t> out) {
-  with_vectors([=]<std::size_t>() PORTER_INLINE {
+  with_vectors([=]<Width>() PORTER_INLINE {
     // Most words have few bits: a fixed number of steps beats a loop whose end is hard to predict.
     constexpr int kSteps = 6, kMore = 4;
     static_assert(kSteps <= kPositionSlack && kMore <= kPositionSlack);

@@ -1,87 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/simd.hpp"
 
-#include <hwy/highway.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cctype>
-#include <cstdint>
 #include <cstdlib>
-#include <mutex>
 
-#include "core/vectors.hpp"
+#include "porter/core/choice.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
 
-std::atomic<std::size_t> detail::vector_width{0};
-std::atomic<bool> detail::simd_is_chosen{false};
+// Best first.
+template <>
+struct Choices<Simd> {
+  static constexpr Choice<Simd> table[] = {
+#if defined(__x86_64__)
+    {"avx512", Simd::avx512},
+    {"avx2", Simd::avx2},
+    {"sse4", Simd::sse4},
+    {"ssse3", Simd::ssse3},
+#elif defined(__aarch64__)
+    {"neon", Simd::neon},
+#endif
+    {"scalar", Simd::scalar},
+    {"wide", Simd::wide},
+  };
+};
+
+std::atomic<Simd> detail::simd_in_use{Simd::unset};
 
 namespace {
 
-// Highway's bits, the better the lower. Asked once, before a limit can hide some of them.
-std::int64_t all_targets() {
-  static const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-  return targets;
+// What the target attributes of core/vectors.hpp let the compiler use, and the system must save.
+bool runs(Simd set) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const auto x86_64_v2 = [] {
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  };
+  const auto x86_64_v3 = [&] {
+    return x86_64_v2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  };
+  switch (set) {
+    case Simd::avx512:
+      return x86_64_v3() && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    case Simd::avx2:
+      return x86_64_v3();
+    case Simd::sse4:
+      return x86_64_v2();
+    case Simd::ssse3:
+      return __builtin_cpu_supports("ssse3");
+    default:
+      return true;
+  }
+#else
+  return set != Simd::unset;
+#endif
 }
 
-std::int64_t lowest_bit(std::int64_t bits) { return bits & -bits; }
-
-std::string target_name(std::int64_t target) {
-  if (target == HWY_AVX3) return "avx512";
-  std::string name = hwy::TargetName(target);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+std::vector<Simd> present() {
+  std::vector<Simd> sets;
+  std::ranges::copy_if(all_choices<Simd>(), std::back_inserter(sets), runs);
+  return sets;
 }
 
 // `source` stands before the error.
-void limit(const char* source, std::string_view name) {
-  std::string known;
-  for (auto rest = all_targets(); rest != 0; rest &= rest - 1) {
-    if (target_name(lowest_bit(rest)) == name) {
-      detail::vector_width = 0;
-      return hwy::SetSupportedTargetsForTest(rest);
-    }
-    known += (known.empty() ? "" : ", ") + target_name(lowest_bit(rest));
-  }
-  fail(ErrorKind::usage, source, "unknown instruction set \"", name,
-       "\"; this processor has: ", known);
+Simd parse(const char* source, std::string_view name) {
+  const auto sets = present();
+  const auto found = find_choice<Simd>(name);
+  require(found && std::ranges::count(sets, *found) > 0, ErrorKind::usage, source,
+          "unknown instruction set \"", name, "\"; this processor has: ", choice_list<Simd>(sets));
+  return *found;
 }
 
 }  // namespace
 
+Simd detail::choose_simd() {
+  const char* name = std::getenv("PORTER_SIMD");
+  const bool asked = name != nullptr && *name != '\0';
+  const Simd chosen = asked ? parse("PORTER_SIMD: ", name) : present().front();
+  // Threads that come here together choose the same; a limit that came between stays.
+  auto unset = Simd::unset;
+  simd_in_use.compare_exchange_strong(unset, chosen);
+  return simd_in_use;
+}
+
+std::string simd_target() { return std::string(choice_text(simd())); }
+
 std::vector<std::string> simd_targets() {
   std::vector<std::string> names;
-  for (auto rest = all_targets(); rest != 0; rest &= rest - 1)
-    names.push_back(target_name(lowest_bit(rest)));
+  for (const Simd set : present()) names.emplace_back(choice_text(set));
   return names;
 }
 
-std::string simd_target() {
-  choose_simd();
-  const auto all = all_targets();
-  return target_name(lowest_bit(hwy::SupportedTargets() & all));
-}
-
-void limit_simd(std::string_view name) {
-  limit("", name);
-  detail::simd_is_chosen = true;
-}
-
-void detail::heed_simd_variable() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (detail::simd_is_chosen) return;
-  const char* name = std::getenv("PORTER_SIMD");
-  if (name != nullptr && *name != '\0') limit("PORTER_SIMD: ", name);
-  detail::simd_is_chosen = true;
-}
-
-std::size_t detail::find_vector_width() {
-  const auto target = simd_target();
-  return vector_width = target.starts_with("avx512") ? 8 : target == "avx2" ? 4 : 2;
-}
+void limit_simd(std::string_view name) { detail::simd_in_use = parse("", name); }
 
 }  // namespace porter

@@ -12,7 +12,7 @@ namespace {
 template <class Term>
 double interleaved_sum(std::size_t n, Term term) {
   double sums[kPartialSums] = {};
-  with_vectors([&]<std::size_t>() PORTER_INLINE {
+  with_vectors([&]<Width>() PORTER_INLINE {
     double partial[kPartialSums] = {};
     std::size_t i = 0;
     for (; i + kPartialSums <= n; i += kPartialSums)
@@ -58,7 +58,7 @@ void axpy(double a, std::span<const double> x, std::span<double> y) {
   assert(x.size() == y.size());
   const double* p = x.data();
   double* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] += a * p[i];
   });
 }
@@ -67,7 +67,7 @@ void axpy(double a, std::span<const float> x, std::span<double> y) {
   assert(x.size() == y.size());
   const float* p = x.data();
   double* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] += a * double{p[i]};
   });
 }
@@ -76,7 +76,7 @@ void axpy(float a, std::span<const float> x, std::span<float> y) {
   assert(x.size() == y.size());
   const float* p = x.data();
   float* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] += a * p[i];
   });
 }
@@ -84,7 +84,7 @@ void axpy(float a, std::span<const float> x, std::span<float> y) {
 void scale(double a, std::span<double> x) {
   if (a == 1) return;
   double* p = x.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) p[i] *= a;
   });
 }
@@ -93,7 +93,7 @@ void scale_and_add(double a, double b, std::span<const float> x, std::span<doubl
   assert(x.size() == y.size());
   const float* p = x.data();
   double* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = a * q[i] + b * double{p[i]};
   });
 }
@@ -102,7 +102,7 @@ void scaled_copy(double a, std::span<const double> x, std::span<double> y) {
   assert(x.size() == y.size());
   const double* p = x.data();
   double* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = a * p[i];
   });
 }
@@ -111,7 +111,7 @@ void scaled_copy(double a, std::span<const double> x, std::span<float> y) {
   assert(x.size() == y.size());
   const double* p = x.data();
   float* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = static_cast<float>(a * p[i]);
   });
 }
@@ -120,7 +120,7 @@ void scaled_copy(float a, std::span<const float> x, std::span<float> y) {
   assert(x.size() == y.size());
   const float* p = x.data();
   float* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = a * p[i];
   });
 }
@@ -129,7 +129,7 @@ void widen(std::span<const float> x, std::span<double> y) {
   assert(x.size() == y.size());
   const float* p = x.data();
   double* q = y.data();
-  with_vectors([=, n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, n = x.size()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) q[i] = double{p[i]};
   });
 }

@@ -9,7 +9,7 @@ double regulariser(double lambda, std::span<const double> x, std::span<double> g
   if (lambda == 0) return 0;
   double sums[kPartialSums] = {};
   const double scale = weight * lambda * 2;
-  with_vectors([&, in = x.data(), out = gradient.data()]<std::size_t>() PORTER_INLINE {
+  with_vectors([&, in = x.data(), out = gradient.data()]<Width>() PORTER_INLINE {
     for (std::size_t j = 0; j < gradient.size(); ++j) {
       const double q = 1 + in[j] * in[j];
       out[j] += scale * in[j] / (q * q);
@@ -30,7 +30,7 @@ double regulariser(double lambda, std::span<const double> x, std::span<double> g
 
 void regulariser_gradient(double lambda, std::span<const double> x, std::span<double> gradient) {
   const double scale = lambda * 2;
-  with_vectors([&, in = x.data(), out = gradient.data()]<std::size_t>() PORTER_INLINE {
+  with_vectors([&, in = x.data(), out = gradient.data()]<Width>() PORTER_INLINE {
     for (std::size_t j = 0; j < gradient.size(); ++j) {
       const double q = 1 + in[j] * in[j];
       out[j] = scale * in[j] / (q * q);

@@ -38,7 +38,7 @@ void ScorePass::add_totals(std::span<Model::Totals> totals) {
   hits_.assign(points_, 0.0);
   const std::size_t rows = inputs_.rows();
   with_vectors([=, this, points = points_, t = margins_.data(), e = exps_.data(),
-                losses = losses_.data(), hits = hits_.data()]<std::size_t>() PORTER_INLINE {
+                losses = losses_.data(), hits = hits_.data()]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < rows; ++i) {
       const bool positive = data_.labels[first_ + i] > 0;
       const double y = positive ? 1 : -1, at_zero = positive ? 0 : 1;
@@ -53,7 +53,7 @@ void ScorePass::add_totals(std::span<Model::Totals> totals) {
     }
   });
   exp_in_place(std::span(exps_).first(rows * points_));
-  with_vectors([=, points = points_, e = exps_.data(), products = products_.data()]<std::size_t>()
+  with_vectors([=, points = points_, e = exps_.data(), products = products_.data()]<Width>()
                    PORTER_INLINE {
                      for (std::size_t i = 0; i < rows; ++i)
                        for (std::size_t p = 0; p < points; ++p)

@@ -26,7 +26,7 @@ double root(std::size_t dim) { return std::sqrt(static_cast<double>(dim)); }
 // False for one that is not a number, too.
 bool all_within(std::span<const double> x, double limit) {
   std::uint64_t outside = 0;
-  with_vectors([&, p = x.data(), n = x.size()]<std::size_t>() PORTER_INLINE {
+  with_vectors([&, p = x.data(), n = x.size()]<Width>() PORTER_INLINE {
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < n; ++i) count += std::abs(p[i]) <= limit ? 0 : 1;
     outside = count;
@@ -36,7 +36,7 @@ bool all_within(std::span<const double> x, double limit) {
 
 // x <- grid (round(x / grid) + integers); but for the rounding all of it is exact.
 void round_and_add(std::span<double> x, const double* integers, double grid) {
-  with_vectors([=, p = x.data(), n = x.size(), scale = 1 / grid]<std::size_t>() PORTER_INLINE {
+  with_vectors([=, p = x.data(), n = x.size(), scale = 1 / grid]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < n; ++i) p[i] = (std::nearbyint(p[i] * scale) + integers[i]) * grid;
   });
 }

@@ -60,14 +60,14 @@ check_foreign() {
   local file
   printf '%s\n' '#include <unistd.h>' \
     '__attribute__((constructor)) static void loaded() { _exit(write(2, "FOREIGN\n", 8) == 8 ? 66 : 67); }' >"$work/foreign.cpp"
-  c++ -shared -fPIC -Wl,-z,lazy -o "$work/libhwy.so.1" "$work/foreign.cpp"
+  c++ -shared -fPIC -Wl,-z,lazy -o "$work/libfmt.so.9" "$work/foreign.cpp"
   cd "$work"
   # The trap works: with the folder in the path the program does not start.
   if LD_LIBRARY_PATH=. "$build/porter" --version >control 2>&1; then complain "the foreign library is harmless: $(cat control)"; fi
   unset LD_LIBRARY_PATH
   for file in "$@"; do
     "$file" --version >out 2>&1 </dev/null || [ "${file##*/}" != porter ] || complain "porter does not start: $(cat out)"
-    ! grep -Eq 'FOREIGN|libhwy' out || complain "$file loaded what lay in the current folder"
+    ! grep -Eq 'FOREIGN|libfmt' out || complain "$file loaded what lay in the current folder"
   done
 }
 

@@ -12,7 +12,7 @@ namespace {
 class SimdVariable final : public testing::Environment {
   void SetUp() override {
     try {
-      choose_simd();
+      simd();
     } catch (const Error& error) {
       FAIL() << error.what();
     }

@@ -20,7 +20,7 @@ int run(int argc, char** argv) {
                  "Use no better instruction set than this (default: $PORTER_SIMD, or the best); "
                  "results do not depend on it",
                  "NAME");
-  app.before_commands(porter::choose_simd);
+  app.before_commands([] { porter::simd(); });
   app.require_subcommand(1);
   for (const auto add :
        {add_demo_command, add_run_command, add_sweep_command, add_reproduce_command,

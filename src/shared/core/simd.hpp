@@ -8,30 +8,32 @@
 
 namespace porter {
 
-namespace detail {
-/// Whether limit_simd was called or PORTER_SIMD was looked at.
-extern std::atomic<bool> simd_is_chosen;
-void heed_simd_variable();
-}  // namespace detail
+/// The instruction sets that our vector code is compiled for. `scalar` is what every processor of
+/// the architecture has, one number at a time as far as we say it; `wide` has the widest registers
+/// of all, made up from plain instructions, so that any machine can test them.
+enum class Simd { unset, avx512, avx2, sse4, ssse3, neon, scalar, wide };
 
-/// The instruction sets that our vector code knows and this processor runs, best first; on x86-64
-/// some of "avx512", "avx2", "sse4", "ssse3". Results do not depend on the one in use: each gives
-/// the same bits.
-std::vector<std::string> simd_targets();
+namespace detail {
+extern std::atomic<Simd> simd_in_use;
+Simd choose_simd();
+}  // namespace detail
 
 /// The one in use: the best, unless limit_simd or the environment variable PORTER_SIMD says
 /// otherwise. Error{usage} if the variable holds none of the names.
+inline Simd simd() {
+  const Simd known = detail::simd_in_use.load(std::memory_order_relaxed);
+  return known != Simd::unset ? known : detail::choose_simd();
+}
+
+/// Its name.
 std::string simd_target();
 
-/// From now on the whole program uses `name`, or what comes after it where a kernel has no code for
-/// it, whatever PORTER_SIMD says. Call it before other threads start. Throws Error{usage} listing
-/// the names that are possible.
-void limit_simd(std::string_view name);
+/// Those that this processor runs, best first; on x86-64 some of "avx512", "avx2", "sse4", "ssse3",
+/// "scalar", "wide". Results do not depend on the one in use: each gives the same bits.
+std::vector<std::string> simd_targets();
 
-/// Heeds PORTER_SIMD unless that is done or limit_simd was called. Kernels call it before they
-/// choose their code. Error{usage} as from simd_target().
-inline void choose_simd() {
-  if (!detail::simd_is_chosen.load(std::memory_order_acquire)) detail::heed_simd_variable();
-}
+/// From now on the whole program uses `name`, whatever PORTER_SIMD says. Call it before other
+/// threads start. Throws Error{usage} listing the names that are possible.
+void limit_simd(std::string_view name);
 
 }  // namespace porter

@@ -4,55 +4,90 @@
 // their order is written out.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "core/simd.hpp"
+
+/// In front of a lambda's body, and of what it calls.
+#define PORTER_INLINE __attribute__((always_inline))
 
 namespace porter {
 
-/// `lanes` doubles that the compiler keeps in one register.
-template <std::size_t lanes>
-struct Lanes {
-  typedef double Vector __attribute__((vector_size(lanes * sizeof(double))));
-  typedef std::int64_t IntVector __attribute__((vector_size(lanes * sizeof(std::int64_t))));
+/// How many doubles a register holds. Kernels take the number from here alone, so that what is
+/// compiled for the widest registers also runs where they are made up from narrower ones.
+struct Width {
+  std::size_t lanes;
+  bool made_up = false;
+  constexpr operator std::size_t() const { return lanes; }
 };
 
+/// `lanes` numbers that the compiler keeps in one register.
+template <class Number, std::size_t lanes>
+struct RegisterOf {
+  typedef Number Vector __attribute__((vector_size(lanes * sizeof(Number))));
+};
+template <class Number, std::size_t lanes>
+using Register = typename RegisterOf<Number, lanes>::Vector;
+
 namespace detail {
-/// 0: not asked yet.
-extern std::atomic<std::size_t> vector_width;
-std::size_t find_vector_width();
+
+// In registers: what is written through pointers cannot change the copy of the work.
+#if defined(__x86_64__)
+#if defined(__clang__)
+#define PORTER_AVX512 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
+#else
+#define PORTER_AVX512 __attribute__((target("arch=x86-64-v4,prefer-vector-width=512")))
+#endif
+template <class Work>
+PORTER_AVX512 auto run_avx512(const Work& work) {
+  const Work own = work;
+  return own.template operator()<Width{8}>();
+}
+template <class Work>
+__attribute__((target("arch=x86-64-v3"))) auto run_avx2(const Work& work) {
+  const Work own = work;
+  return own.template operator()<Width{4}>();
+}
+template <class Work>
+__attribute__((target("arch=x86-64-v2"))) auto run_sse4(const Work& work) {
+  const Work own = work;
+  return own.template operator()<Width{2}>();
+}
+template <class Work>
+__attribute__((target("ssse3"))) auto run_ssse3(const Work& work) {
+  const Work own = work;
+  return own.template operator()<Width{2}>();
+}
+#undef PORTER_AVX512
+#endif
+
 }  // namespace detail
 
-/// The doubles in the widest register of the instruction set in use (core/simd.hpp): 8, 4 or 2.
-inline std::size_t vector_width() {
-  const std::size_t known = detail::vector_width.load(std::memory_order_relaxed);
-  return known != 0 ? known : detail::find_vector_width();
-}
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-template <class Work>
-[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] auto run_wide(const Work& work) {
-  const Work own = work;  // in registers: what is written through pointers cannot change it
-  return own.template operator()<8>();
-}
-template <class Work>
-[[gnu::target("arch=x86-64-v3")]] auto run_medium(const Work& work) {
-  const Work own = work;
-  return own.template operator()<4>();
-}
-#endif
-
-/// What work.operator()<lanes>() returns, with the vector width of the instruction set in use. The
-/// work, and what it calls, must be always_inline to be compiled for that width.
+/// What work.operator()<width>() returns, compiled for the instruction set in use (core/simd.hpp).
+/// The work, and what it calls, must be PORTER_INLINE to be compiled for it, and pass registers by
+/// reference alone: how they go by value depends on the instruction set.
 template <class Work>
 auto with_vectors(const Work& work) {
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-  const std::size_t width = vector_width();
-  if (width == 8) return run_wide(work);
-  if (width == 4) return run_medium(work);
+  switch (simd()) {
+#if defined(__x86_64__)
+    case Simd::avx512:
+      return detail::run_avx512(work);
+    case Simd::avx2:
+      return detail::run_avx2(work);
+    case Simd::sse4:
+      return detail::run_sse4(work);
+    case Simd::ssse3:
+      return detail::run_ssse3(work);
+#elif defined(__aarch64__)
+    case Simd::neon:
+      return work.template operator()<Width{2}>();
 #endif
-  return work.template operator()<2>();
+    case Simd::wide:
+      return work.template operator()<Width{8, true}>();
+    default:
+      return work.template operator()<Width{1}>();
+  }
 }
 
 /// Sums that run over vectors keep this many partial sums, whatever the width, in a fixed order.
@@ -63,6 +98,3 @@ inline double add_up(const double (&s)[kPartialSums]) {
 }
 
 }  // namespace porter
-
-/// In front of a lambda's body.
-#define PORTER_INLINE __attribute__((always_inline))
