@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cmath>
 #include <numeric>
 
+#include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
 #include "sources.hpp"
 
@@ -102,7 +102,7 @@ FileTable draw_table(const Teacher& t, Stream which, std::size_t rows, const cha
       if (row[j]) table.data.columns.push_back(j);
     table.data.row_starts.push_back(table.data.columns.size());
     // A logistic teacher: P(label = +1) = 1 / (1 + exp(-score)).
-    table.labels.push_back(rng.uniform() * (1 + std::exp(-score(t, row))) < 1 ? 1 : -1);
+    table.labels.push_back(rng.uniform() * (1 + exact_exp(-score(t, row))) < 1 ? 1 : -1);
   }
   table.data.values.assign(table.data.columns.size(), 1.0F);
   return table;

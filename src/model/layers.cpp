@@ -2,7 +2,6 @@
 #include "layers.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
@@ -41,8 +40,7 @@ void activate(ActivationKind kind, std::span<Real> t) {
     case ActivationKind::sigmoid:
       return sigmoid(t);
     case ActivationKind::tanh:
-      for (Real& value : t) value = std::tanh(value);
-      return;
+      return tanh_in_place(t);
     case ActivationKind::relu:
       for (Real& value : t) value = value <= 0 ? 0 : value;  // NaN stays: divergence must show
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/vector_math.hpp"
 #include "linear_sum.hpp"
 #include "registry.hpp"
 #include "score_pass.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 // log(1 + exp(-t)) without overflow.
 double softplus_minus(double t) {
-  return t > 0 ? std::log1p(std::exp(-t)) : -t + std::log1p(std::exp(t));
+  return t > 0 ? std::log1p(exact_exp(-t)) : -t + std::log1p(exact_exp(t));
 }
 
 // Logistic regression with the nonconvex regulariser (section 5.1 of the paper, its typo mended):
@@ -38,7 +39,7 @@ class Logistic final : public Model {
                       Workspace& workspace) const override {
     return linear_gradient_sum(lambda_, x, batch, sum, workspace, [](double score, float label) {
       const double y = label > 0 ? 1 : -1;
-      return -y / (1 + std::exp(y * score));
+      return -y / (1 + exact_exp(y * score));
     });
   }
 
@@ -79,7 +80,7 @@ class Logistic final : public Model {
                           std::span<double> gradient) {
     const double y = sample.label > 0 ? 1 : -1;
     const double margin = y * inner_product(x, sample);
-    if (!gradient.empty()) add_features(-y / (1 + std::exp(margin)), sample, gradient);
+    if (!gradient.empty()) add_features(-y / (1 + exact_exp(margin)), sample, gradient);
     return softplus_minus(margin);
   }
 

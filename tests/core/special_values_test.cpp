@@ -127,6 +127,27 @@ TEST(SpecialValues, ExpKeepsNaNAndStopsAtItsLimits) {
 }
 
 template <class Real>
+void compare_tanh() {
+  for_every_special_value<Real>([](const std::vector<Real>& x) {
+    auto all = x, one_by_one = x;
+    tanh_in_place(std::span<Real>(all));
+    for (std::size_t i = 0; i < x.size(); ++i) tanh_in_place(std::span<Real>(&one_by_one[i], 1));
+    expect_same(all, one_by_one, "tanh");
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i]))
+        ASSERT_TRUE(std::isnan(all[i]));
+      else
+        ASSERT_NEAR(all[i], std::tanh(double{x[i]}), 1e-6);
+    }
+  });
+}
+
+TEST(SpecialValues, TanhKeepsNaNAndEndsAtOne) {
+  compare_tanh<double>();
+  compare_tanh<float>();
+}
+
+template <class Real>
 void compare_products() {
   constexpr std::size_t kRows = 3, kInner = 2;
   for_every_special_value<Real>([](const std::vector<Real>& x) {

@@ -58,6 +58,44 @@ TEST(Exp, InFloatIsWithinTwoUnitsInTheLastPlace) {
   EXPECT_EQ(ends[4], 1);
 }
 
+TEST(Exp, OfOneNumberHasTheBitsOfTheVector) {
+  std::vector<double> x = {INFINITY, -INFINITY, 0, -0.0, 1e-300, 0.3, -0.3, 42, -745};
+  for (double t = -40; t <= 40; t += 0.37) x.push_back(t);
+  auto y = x;
+  exp_in_place(y);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(exact_exp(x[i]), y[i]) << x[i];
+  EXPECT_TRUE(std::isnan(exact_exp(NAN)));
+}
+
+template <class Real>
+void expect_tanh_within_four_units() {
+  std::vector<Real> x;
+  for (double t = -25; t <= 25; t += 0.0037) x.push_back(static_cast<Real>(t));
+  for (double t = 1; t > 1e-30; t *= 0.83) x.push_back(static_cast<Real>(t));
+  for (std::size_t i = 0, n = x.size(); i < n; ++i) x.push_back(-x[i]);
+  auto y = x;
+  tanh_in_place(std::span<Real>(y));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto exact = std::tanh(static_cast<long double>(x[i]));
+    const auto size = std::abs(y[i]);
+    const auto unit = static_cast<long double>(std::nextafter(size, Real{2}) - size);
+    EXPECT_LE(std::abs(static_cast<long double>(y[i]) - exact), 4 * unit) << double{x[i]};
+  }
+  std::vector<Real> ends = {INFINITY, -INFINITY, Real{1e9}, NAN, 0, Real{-0.0}};
+  tanh_in_place(std::span<Real>(ends));
+  EXPECT_EQ(ends[0], 1);
+  EXPECT_EQ(ends[1], -1);
+  EXPECT_EQ(ends[2], 1);
+  EXPECT_TRUE(std::isnan(ends[3]));
+  EXPECT_EQ(ends[4], 0);
+  EXPECT_EQ(ends[5], 0);
+}
+
+TEST(Tanh, IsWithinFourUnitsInTheLastPlace) {
+  expect_tanh_within_four_units<double>();
+  expect_tanh_within_four_units<float>();
+}
+
 // The order of the sums is part of the contract: eight partial sums, added in pairs.
 TEST(Dot, AddsInItsOrderWhateverTheVectors) {
   for (const std::size_t n : {0, 1, 7, 8, 9, 100, 1001}) {

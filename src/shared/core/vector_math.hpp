@@ -41,5 +41,12 @@ void widen(std::span<const float> x, std::span<double> y);
 void exp_in_place(std::span<double> x);
 /// The same in float, beyond +-87 as at +-87.
 void exp_in_place(std::span<float> x);
+/// One number, with the same bits.
+double exact_exp(double x);
+
+/// Every x becomes tanh(x), to within four units in the last place, +-1 for infinities; NaN stays
+/// NaN, and -0 becomes 0.
+void tanh_in_place(std::span<double> x);
+void tanh_in_place(std::span<float> x);
 
 }  // namespace porter

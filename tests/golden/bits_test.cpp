@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same seed gives the same bits on every processor, instruction set, compiler and level of
+// optimisation: digests of what is trained, drawn and sent against bits/digests.csv. After a wanted
+// change: PORTER_UPDATE_GOLDEN=1 build/dev/tests/test_golden, and review the diff.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "audit/audit.hpp"
+#include "compress_cases.hpp"
+#include "core/normal_noise.hpp"
+#include "every_simd_target.hpp"
+#include "io/file.hpp"
+#include "paths.hpp"
+#include "porter/privacy/accountant.hpp"
+#include "porter/train/train.hpp"
+
+namespace porter {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(source_dir()) / "tests/golden";
+const fs::path kFile = kFolder / "bits/digests.csv";
+
+// FNV-1a, of the bytes in the order of memory.
+class Digest {
+ public:
+  template <class T>
+  void add(std::span<const T> values) {
+    for (const auto byte : std::as_bytes(values))
+      value_ = (value_ ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
+  }
+  std::string text() const { return fmt::format("{:016x}", value_); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+using Digests = std::map<std::string, std::string>;
+
+// Where the agents of every golden case are at its end.
+void add_runs(Digests& digests) {
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (entry.path().extension() != ".toml") continue;
+    Trainer trainer(assemble(load_config(entry.path())));
+    while (!trainer.finished()) trainer.step();
+    Digest digest;
+    const auto& X = trainer.algorithm().iterates();
+    for (std::size_t agent = 0; agent < X.agents(); ++agent) digest.add(X.row(agent));
+    digests["run " + entry.path().stem().string()] = digest.text();
+  }
+}
+
+void add_noise(Digests& digests) {
+  std::vector<float> normals(100'003);
+  NormalNoise(7, 3, 11).fill(64, normals);
+  Digest digest;
+  digest.add(std::span<const float>(normals));
+  digests["noise"] = digest.text();
+}
+
+void add_messages(Digests& digests) {
+  for (const auto& info : compressor_table()) {
+    const auto compressor = make_compressor(info.example);
+    Digest digest;
+    for (const std::size_t dim : {1, 47, 1000, 50'890}) {
+      std::vector<float> x(dim);
+      NormalNoise(9, 1, static_cast<std::uint32_t>(dim)).fill(0, x);
+      const auto payload = encode(*compressor, x);
+      digest.add(std::span<const std::byte>(payload));
+    }
+    digests["message " + info.name] = digest.text();
+  }
+}
+
+Digests make_digests() {
+  Digests digests;
+  add_runs(digests);
+  add_noise(digests);
+  add_messages(digests);
+  return digests;
+}
+
+std::string to_csv(const Digests& digests) {
+  std::string text = "what,digest\n";
+  for (const auto& [what, digest] : digests) text += what + ',' + digest + '\n';
+  return text;
+}
+
+TEST(Bits, AreTheSameOnEveryMachine) {
+  if (std::getenv("PORTER_UPDATE_GOLDEN") != nullptr) write_file(kFile, to_csv(make_digests()));
+  const auto expected = read_file(kFile);
+  for_every_simd_target([&](const std::string&) { EXPECT_EQ(to_csv(make_digests()), expected); });
+}
+
+// What rests on the C library's functions, and so may differ between machines in the last bits.
+TEST(Bits, OfAccountantAndAuditAreTheSameOnEveryInstructionSet) {
+  std::vector<std::vector<double>> found;
+  for_every_simd_target([&](const std::string&) {
+    const PrivacyEvent event{.records = 3256, .batch = 7, .noise_multiplier = 0.9, .steps = 1000};
+    const auto interval = epsilon(event, 1e-5);
+    const AuditSetting setting{.sampler = {Sampler::fixed, 40, 7},
+                               .clip = parse_clip("linear:0.7"),
+                               .sigma = 0.05,
+                               .rounds = 4,
+                               .delta = 1e-3,
+                               .claim = std::nullopt};
+    ThreadPool pool(2);
+    const auto check = audit_mechanism(setting, 2000, pool, [](double) {}).checks.front();
+    found.push_back({interval.lower, interval.upper, check.measured, check.limit});
+  });
+  for (const auto& values : found) EXPECT_EQ(values, found.front());
+}
+
+}  // namespace
+}  // namespace porter
