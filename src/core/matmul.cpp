@@ -152,7 +152,7 @@ void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Rea
       }
     if (j == n) return;
     std::size_t i = 0;
-    const auto from = [&] PORTER_INLINE {
+    const auto from = [&]() PORTER_INLINE {
       return StridedMatrix<Real>{a.data + i * a.row_stride, a.row_stride, a.column_stride};
     };
     for (; i + 8 <= m; i += 8) narrow<8>(n - j, k, from(), b + j, ldb, c + i * ldc + j, ldc);
