@@ -43,8 +43,6 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kV = 0, kX = 1;  // the channels
-
 template <class Real>
 class Porter final : public Algorithm {
  public:
@@ -106,6 +104,8 @@ class Porter final : public Algorithm {
   }
 
  private:
+  static constexpr std::size_t kV = 0, kX = 1;  // the channels
+
   static std::span<Real> at(const Tile& tile, BasicRows<Real>& rows) {
     return tile.of(rows.row(tile.agent));
   }

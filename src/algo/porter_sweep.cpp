@@ -28,8 +28,6 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kV = 0, kX = 1;  // the channels
-
 class PorterSweep final : public Algorithm {
  public:
   explicit PorterSweep(const AlgorithmSetup& setup)
@@ -67,6 +65,8 @@ class PorterSweep final : public Algorithm {
   }
 
  private:
+  static constexpr std::size_t kV = 0, kX = 1;  // the channels
+
   // V_J <- W^T V_J and X_J <- W^T X_J.
   void mix(std::uint32_t step) {
     link_.start(step);

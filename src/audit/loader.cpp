@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kRecords = 60, kFeatures = 5;
+constexpr std::size_t kRecords = 60, kColumns = 5;
 constexpr std::uint32_t kRounds = 12;  // compared per pair of files
 
 /// A folder that nobody else can read, gone with the object.
@@ -51,7 +51,7 @@ struct Record {
 
 Record ordinary(RngStream& rng) {
   Record record{std::to_string(1 + rng.below(2)), {}};
-  for (std::size_t j = 0; j < kFeatures; ++j)
+  for (std::size_t j = 0; j < kColumns; ++j)
     record.features.push_back(fmt::format("{:.3f}", rng.normal()));
   return record;
 }
@@ -66,14 +66,14 @@ std::vector<Record> alternatives(RngStream& rng) {
   }
   for (const char* feature : {"nan", "-inf", "1e999", "3e38", "x", "", "0"}) {
     all.push_back(base);
-    all.back().features[rng.below(kFeatures)] = feature;
+    all.back().features[rng.below(kColumns)] = feature;
   }
   all.push_back(base);
   all.back().features.push_back("1");  // a column more
   all.push_back(base);
   all.back().features.pop_back();
-  all.push_back({"1", std::vector<std::string>(kFeatures, "0")});
-  all.push_back({"2", std::vector<std::string>(3 * kFeatures, "1e30")});
+  all.push_back({"1", std::vector<std::string>(kColumns, "0")});
+  all.push_back({"2", std::vector<std::string>(3 * kColumns, "1e30")});
   return all;
 }
 
@@ -92,12 +92,12 @@ std::string csv_line(const Record& record) {
 
 // An array has room for numbers only, and for as many as the other rows have.
 std::string npz_bytes(const std::vector<Record>& records) {
-  NpyArray X{{records.size(), kFeatures}, {}}, y{{records.size()}, {}};
+  NpyArray X{{records.size(), kColumns}, {}}, y{{records.size()}, {}};
   const auto number = [](const std::string& text) {
     return parse_number<double>(text).value_or(std::nan(""));
   };
   for (const auto& record : records) {
-    for (std::size_t j = 0; j < kFeatures; ++j)
+    for (std::size_t j = 0; j < kColumns; ++j)
       X.values.push_back(j < record.features.size() ? number(record.features[j]) : std::nan(""));
     y.values.push_back(number(record.label));
   }
@@ -121,7 +121,7 @@ struct Loaded {
 std::optional<Loaded> load(const AuditSetting& setting, const fs::path& file, bool regression) {
   DataOptions options{.train = file.string(), .regression = regression, .cache = false};
   if (setting.fault != Fault::labels_from_data) {
-    options.features = kFeatures;
+    options.features = kColumns;
     if (!regression) options.classes = {0, 1, 2, 3};
     options.guarantee = true;
   }

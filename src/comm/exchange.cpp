@@ -9,8 +9,6 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kLengthBytes = 4;  // before each vector
-
 std::size_t total(std::span<const std::span<const std::byte>> vectors) {
   std::size_t bytes = 0;
   for (const auto& vector : vectors) bytes += vector.size();

@@ -9,7 +9,6 @@ namespace porter {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31545250;  // "PRT1"
-constexpr std::size_t kLengthBytes = 4;       // before each vector
 constexpr std::size_t kSpare = 64;            // a compressor's scales and checksum
 constexpr std::size_t kCheckedBytes = kFrameHeaderBytes - 4;
 

@@ -12,8 +12,6 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kPiece = 256;
-
 // Bit i says whether the i-th of the uniforms, two words each, is below p = limit 2^-53.
 void flag(std::span<const std::uint32_t> words, std::int64_t limit, std::uint32_t* bitmap) {
   with_vectors([=]<Width>() PORTER_INLINE {

@@ -20,4 +20,7 @@ CompressorPtr make_gsgd(SpecArgument argument, bool unbiased);
 CompressorPtr make_sign(SpecArgument argument, bool unbiased);
 CompressorPtr make_natural(SpecArgument argument, bool unbiased);
 
+/// Entries that are drawn and coded at a time.
+inline constexpr std::size_t kPiece = 256;
+
 }  // namespace porter

@@ -13,8 +13,6 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kPiece = 256;
-
 // |x| as the smallest float that is not below it. A double holds the squares of all floats.
 float norm_rounded_up(std::span<const float> x) {
   const double norm = std::sqrt(sum_of_squares(x));

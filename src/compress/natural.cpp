@@ -12,7 +12,6 @@ namespace {
 
 constexpr unsigned kCodeBits = 9, kMantissaBits = 23;
 constexpr std::uint32_t kTopExponent = 254;  // the exponent field of 2^127
-constexpr std::size_t kPiece = 256;
 
 void check_range(std::span<const float> x) {
   constexpr std::uint32_t kLargest = kTopExponent << kMantissaBits;

@@ -12,7 +12,7 @@ namespace {
 
 // The tile of C that lives in registers, in vectors; measured on AVX-512 and AVX2.
 template <std::size_t lanes>
-struct Tile {
+struct RegisterTile {
   static constexpr std::size_t kRows = lanes == 8 ? 8 : lanes == 4 ? 6 : 4;
   static constexpr std::size_t kVectors = lanes == 8 ? 1 : 2;
 };
@@ -139,7 +139,8 @@ template <class Real>
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Real> a, const Real* b,
                   std::size_t ldb, Real* c, std::size_t ldc) {
   with_vectors([=]<Width lanes>() PORTER_INLINE {
-    constexpr std::size_t kRows = Tile<lanes>::kRows, kVectors = Tile<lanes>::kVectors;
+    constexpr std::size_t kRows = RegisterTile<lanes>::kRows,
+                          kVectors = RegisterTile<lanes>::kVectors;
     constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real), kHalf = kSize / 2;
     std::size_t j = 0;
     for (; j + kVectors * kSize <= n; j += kVectors * kSize)

@@ -28,7 +28,7 @@ template <Width width>
 PORTER_INLINE inline void fill_group(const PhiloxStream& stream, std::uint64_t first_pair,
                                      float* out) {
   alignas(64) std::uint32_t radius[kPairs], angle[kPairs];
-  Blocks<width> number, a[4] = {}, b[4] = {};
+  Blocks<width> number, a[4], b[4];
   count_lanes<width>(number);
   number += first_pair / 2;
   for (std::size_t i = 0; i < kPairs; i += 4 * width) {

@@ -51,6 +51,12 @@ PORTER_INLINE inline void philox_round(std::uint64_t key0, std::uint64_t key1,
   w[3] = product0;
 }
 
+// GCC takes wide registers apart before it knows the instruction set, and then misses that all
+// parts are set.
+#pragma GCC diagnostic push
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 /// The four words of the blocks numbered first[i] and first[i] + width. Two vectors at a time, as
 /// one alone waits for its products.
 template <Width width>
@@ -67,6 +73,7 @@ PORTER_INLINE inline void philox(const PhiloxStream& stream, const Blocks<width>
     philox_round<width>(stream.keys0[round], stream.keys1[round], b);
   }
 }
+#pragma GCC diagnostic pop
 
 /// Lane by lane, the low half of `even` below the low half of `odd`, in the order of memory.
 template <Width width>

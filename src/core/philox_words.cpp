@@ -28,7 +28,7 @@ void philox_words(std::uint64_t seed, Draw use, std::uint32_t agent, std::uint32
   const PhiloxStream stream(seed, use, agent, round);
   // As many whole pairs of vectors as fit.
   auto done = with_vectors([&, to = out.data(), size = out.size()]<Width width>() PORTER_INLINE {
-    Blocks<width> number, a[4] = {}, b[4] = {};
+    Blocks<width> number, a[4], b[4];
     count_lanes<width>(number);
     number += first_block;
     std::size_t at = 0;

@@ -13,7 +13,7 @@
 namespace porter {
 namespace {
 
-constexpr std::uint64_t kSeed = 0x646967697473;
+constexpr std::uint64_t kDigitsSeed = 0x646967697473;
 constexpr std::size_t kSide = 28, kPixels = kSide * kSide;
 constexpr float kCentre = 0.5F * (kSide - 1);
 constexpr std::size_t kBlock = 256;  // images per piece of work
@@ -232,7 +232,7 @@ Digits draw_digits(std::size_t first, std::size_t count, ThreadPool& pool) {
   pool.parallel_for((count + kBlock - 1) / kBlock, [&](std::size_t block) {
     const auto end = std::min(count, (block + 1) * kBlock);
     for (auto i = block * kBlock; i < end; ++i) {
-      RngStream rng(kSeed, Draw::data, 0, static_cast<std::uint32_t>(first + i));
+      RngStream rng(kDigitsSeed, Draw::data, 0, static_cast<std::uint32_t>(first + i));
       const auto digit = rng.below(10);
       digits.labels[i] = static_cast<char>(digit);
       draw_digit(digit, rng, digits.pixels.data() + i * kPixels);

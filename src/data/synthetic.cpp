@@ -10,7 +10,7 @@ namespace porter {
 namespace {
 
 // Fixed, so that the data do not depend on the run's seed.
-constexpr std::uint64_t kSeed = 0x706F72746572;
+constexpr std::uint64_t kSyntheticSeed = 0x706F72746572;
 enum Stream : std::uint32_t { train_rows = 0, test_rows = 1, teacher = 2 };
 
 // Sizes of the one-hot groups, as the attributes of the Adult data have after LIBSVM's encoding.
@@ -36,7 +36,7 @@ struct Teacher {
 
 Teacher make_teacher() {
   Teacher t;
-  RngStream rng(kSeed, Draw::data, Stream::teacher, 0);
+  RngStream rng(kSyntheticSeed, Draw::data, Stream::teacher, 0);
   for (const auto size : kGroups) {
     // Frequencies fall like powers of a random ratio, from the commonest value to rare ones.
     const double ratio = size == 2 ? 0.15 + 0.5 * rng.uniform() : 0.55 + 0.3 * rng.uniform();
@@ -96,7 +96,7 @@ FileTable draw_table(const Teacher& t, Stream which, std::size_t rows, const cha
   table.data.features = kFeatures;
   table.data.row_starts = {0};
   for (std::size_t i = 0; i < rows; ++i) {
-    RngStream rng(kSeed, Draw::data, which, static_cast<std::uint32_t>(i));
+    RngStream rng(kSyntheticSeed, Draw::data, which, static_cast<std::uint32_t>(i));
     const auto row = draw_row(t, rng);
     for (std::uint32_t j = 0; j < kFeatures; ++j)
       if (row[j]) table.data.columns.push_back(j);

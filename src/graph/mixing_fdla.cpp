@@ -11,7 +11,7 @@ namespace porter {
 namespace {
 
 // Beyond these, one solution takes minutes and 300 MB.
-constexpr std::size_t kMaxEdges = 6000, kMaxNodes = 1000;
+constexpr std::size_t kMaxFdlaEdges = 6000, kMaxFdlaNodes = 1000;
 constexpr double kPromisedGap = 1e-6;
 
 // On an edge-transitive graph averaging W over the automorphisms makes all weights equal and, as
@@ -37,11 +37,11 @@ Mixing mix_fdla(const Graph& graph, const Spec& spec) {
     mixing.alpha_lower_bound = mixing.alpha;
     return mixing;
   }
-  if (graph.edges().size() > kMaxEdges || graph.nodes() > kMaxNodes) {
+  if (graph.edges().size() > kMaxFdlaEdges || graph.nodes() > kMaxFdlaNodes) {
     auto mixing = mix_best_constant(graph, spec);
-    const auto note = concat("fdla solves graphs of up to ", kMaxNodes, " nodes and ", kMaxEdges,
-                             " edges; this one has ", graph.nodes(), " and ", graph.edges().size(),
-                             ", so best-constant was used instead");
+    const auto note = concat("fdla solves graphs of up to ", kMaxFdlaNodes, " nodes and ",
+                             kMaxFdlaEdges, " edges; this one has ", graph.nodes(), " and ",
+                             graph.edges().size(), ", so best-constant was used instead");
     mixing.note = mixing.note.empty() ? note : note + "; " + mixing.note;
     return mixing;
   }

@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string reason() { return std::strerror(errno); }
-
 // " (process 1234)" where /proc/locks names who holds the lock on this file, else nothing.
 std::string lock_holder(int fd) {
   struct stat status {};

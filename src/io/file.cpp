@@ -21,8 +21,6 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr std::string_view kTemporary = ".part-";  // and a random number
 
-std::string reason() { return std::strerror(errno); }
-
 std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
@@ -116,6 +114,8 @@ int open_plain(const std::filesystem::path& path, int flags) {
   errno = why;
   return -1;
 }
+
+std::string reason() { return std::strerror(errno); }
 
 std::string open_reason() {
   if (errno == ELOOP) return "it is a symbolic link, which is not followed";

@@ -5,11 +5,12 @@
 #include <limits>
 #include <numbers>
 
+#include "search.hpp"
+
 namespace porter {
 namespace {
 
 using Real = long double;
-constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2;
 
 template <class Float>
 Float upper_tail(Float x) {
@@ -43,17 +44,17 @@ Estimate curve_at(Real a, Real b) {
   const Real phi = density(a), far = mills(-b);
   if (a <= 0) {
     const Real near = mills(-a), value = phi * (near - far);
-    return {value, kUnit * (256 * phi * (near + far) + (a * a + 16) * value)};
+    return {value, kRoundoff<Real> * (256 * phi * (near + far) + (a * a + 16) * value)};
   }
   const Real mass = upper_tail(-a);
-  return {mass - phi * far, kUnit * (16 * mass + (a * a + 512) * phi * far)};
+  return {mass - phi * far, kRoundoff<Real> * (16 * mass + (a * a + 512) * phi * far)};
 }
 
 // A bound on delta_G(e; mu) on the side of `sign`. The curve falls with e and grows with mu, so
 // h = mu/2 is moved by more than rounding moves it, and c = e/mu so that the product h c is beyond
 // e/2.
 double one_sided(Real e, Real mu, int sign) {
-  const Real h = mu / 2, c = e / mu, margin = 4 * kUnit * (h + c);
+  const Real h = mu / 2, c = e / mu, margin = 4 * kRoundoff<Real> * (h + c);
   const Real moved_h = h + static_cast<Real>(sign) * margin;
   const Real widest_h = moved_h + static_cast<Real>(sign) * margin;
   // Below, nothing is lost with 0: mu is then at the limit of what can be told from 0.
@@ -103,7 +104,7 @@ Bounds gaussian_delta_bounds(long double e_low, long double e_high, double mu) {
   // Chernoff: delta_G <= exp(-(c - h)^2 / 2) where c = e/mu > h = mu/2. Good where mu is too small
   // for the tails to be told apart, or where they are below all numbers.
   const Real h = most / 2, c = e_low / most;
-  const Real beyond = std::max<Real>(0, c - h - 16 * kUnit * (c + h));
+  const Real beyond = std::max<Real>(0, c - h - 16 * kRoundoff<Real> * (c + h));
   const double chernoff = probability_bounds(std::exp(-beyond * beyond / 2), 0).above * (1 + 1e-12);
   if (beyond > 39) return {0, chernoff};
   return {one_sided(e_high, least, -1), std::min(one_sided(e_low, most, +1), chernoff)};

@@ -6,17 +6,17 @@
 #include <limits>
 #include <optional>
 
+#include "search.hpp"
+
 namespace porter {
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-
 // StepLoss::curve_error; a test holds the curves to a third of it, against long double.
-constexpr double kCurveError = 1e-12, kCurveErrorTimesMu = 1e-13;
+constexpr double kInnerCurveError = 1e-12, kInnerCurveErrorTimesMu = 1e-13;
 
 // The largest power of three up to k / cells, at least 1: a cell of odd width has a node in its
 // middle, beside a narrower one, too.
-std::int64_t cell_width(std::int64_t k, int cells) {
+std::int64_t odd_cell_width(std::int64_t k, int cells) {
   std::int64_t width = 1;
   while (width * 3 <= k / cells) width *= 3;
   return width;
@@ -36,7 +36,7 @@ double root(const Function& f, double low, double high) {
       high = middle, f_high = f_middle, f_low /= 2;
     else
       low = middle, f_low = f_middle, f_high /= 2;
-    if (high - low <= 4 * kUnit * (std::abs(low) + std::abs(high))) break;
+    if (high - low <= 4 * kRoundoff<double> * (std::abs(low) + std::abs(high))) break;
   }
   return high;
 }
@@ -102,7 +102,7 @@ double InnerGrid::add_cells(double cut, double highest, int cells_per_octave) {
   // Counted from the bottom, around which losses are dense, or from 0, whichever is nearer.
   const auto zero = static_cast<std::int64_t>(std::lround(-offset_ / step_));
   const auto width_at = [&](std::int64_t k) {
-    return cell_width(std::min(std::abs(k), std::abs(k - zero)), cells_per_octave);
+    return odd_cell_width(std::min(std::abs(k), std::abs(k - zero)), cells_per_octave);
   };
   for (std::int64_t k = 1;;) {
     const double e = offset_ + static_cast<double>(k) * step_;
@@ -124,7 +124,7 @@ double InnerGrid::add_cells(double cut, double highest, int cells_per_octave) {
 // What is left above `cut`. The opposite direction goes without it: there it is next to nothing.
 void InnerGrid::round_down(double cut, double highest, int cells_per_octave) {
   for (auto k = cells_.back().k; std::isfinite(cut);) {
-    const auto next = k + cell_width(k, cells_per_octave);
+    const auto next = k + odd_cell_width(k, cells_per_octave);
     const double end = offset_ + static_cast<double>(next) * step_;
     const double x = end < highest ? pair_.inverse_loss(end) : kInfinity;
     if (x > cut) {
@@ -136,7 +136,7 @@ void InnerGrid::round_down(double cut, double highest, int cells_per_octave) {
 }
 
 StepLoss InnerGrid::finished(StepLoss loss) const {
-  loss.curve_error = kCurveError + kCurveErrorTimesMu / pair_.mu;
+  loss.curve_error = kInnerCurveError + kInnerCurveErrorTimesMu / pair_.mu;
   loss.position_error = off_;
   return loss;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "porter/core/error.hpp"
+#include "search.hpp"
 
 namespace porter {
 namespace {
@@ -31,8 +32,6 @@ bool writable(const std::string& text, std::size_t size) {
   return !text.empty() && text.size() <= size &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
-
-bool positive(double value) { return std::isfinite(value) && value > 0; }
 
 bool crc_holds(std::span<const std::byte> encoded) {
   return crc32(encoded.first(encoded.size() - kCrcBytes)) == stored_crc(encoded);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "search.hpp"
+
 namespace porter {
 namespace {
 
@@ -31,7 +33,6 @@ double asinh_of_exp(double log_y) {
 
 // Single steps are bounded in more precision than they are given in.
 using Real = long double;
-constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2;
 constexpr Real kLog2 = std::numbers::ln2_v<Real>;
 
 Bounds times(const Bounds& bounds, Real factor, Real factor_error) {
@@ -42,17 +43,17 @@ Bounds times(const Bounds& bounds, Real factor, Real factor_error) {
 // factor delta_G(e; mu), e as good as `error`.
 Bounds scaled_gaussian(Real factor, Real e, Real error, double mu) {
   const auto inner = gaussian_delta_bounds(std::max<Real>(0, e - error), e + error, mu);
-  return times(inner, factor, 4 * kUnit * factor);
+  return times(inner, factor, 4 * kRoundoff<Real> * factor);
 }
 
 // q delta_G(log(1 + (exp(e) - 1) / q); mu).
 Bounds remove_delta(Real e, Real q, double mu) {
   if (e <= 1) {
     const Real inside = std::log1p(std::expm1(e) / q);
-    return scaled_gaussian(q, inside, 16 * kUnit * inside, mu);
+    return scaled_gaussian(q, inside, 16 * kRoundoff<Real> * inside, mu);
   }
   const Real inside = e + std::log1p(-(1 - q) * std::exp(-e)) - std::log(q);
-  return scaled_gaussian(q, inside, 16 * kUnit * (1 + inside), mu);
+  return scaled_gaussian(q, inside, 16 * kRoundoff<Real> * (1 + inside), mu);
 }
 
 // LossPair::inverse_loss for `replace` and e >= 0, moved to the side of `sign` by more than its
@@ -69,8 +70,8 @@ Real inverse_replace_loss(Real e, Real q, Real mu, int sign) {
     const Real size = 1 + std::abs(std::log1p(-q)) - std::log(q) + mu * mu / 2 + std::abs(log_sinh);
     error += std::min<Real>(1, w) * size + w;
   }
-  const Real x = (half + w + static_cast<Real>(sign) * 32 * kUnit * error) / mu;
-  return std::max<Real>(0, x * (1 + static_cast<Real>(sign) * 4 * kUnit));
+  const Real x = (half + w + static_cast<Real>(sign) * 32 * kRoundoff<Real> * error) / mu;
+  return std::max<Real>(0, x * (1 + static_cast<Real>(sign) * 4 * kRoundoff<Real>));
 }
 
 // P(X > x) - exp(e) Q(X > x) with exp(e) = dP/dQ at x, which is >= 0. With the parts' densities
@@ -103,7 +104,7 @@ Bounds replace_delta(Real e, Real q, Real mu, int sign) {
     value += tail - taken;
     error += 16 * tail + taken * (256 + (x - mu) * (x - mu) + shares);
   }
-  return probability_bounds(value, kUnit * error);
+  return probability_bounds(value, kRoundoff<Real> * error);
 }
 
 }  // namespace

@@ -13,6 +13,12 @@ namespace porter {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+inline bool positive(double value) { return std::isfinite(value) && value > 0; }
+
+/// The largest relative error of one rounding.
+template <class Real>
+inline constexpr Real kRoundoff = std::numeric_limits<Real>::epsilon() / 2;
+
 /// The smallest x in [low, high] for which `holds`, to the last bit, where it is false and then
 /// true; `high` when it never is. The answer is always one for which it holds, or `high`.
 template <class Predicate>

@@ -8,6 +8,7 @@
 
 #include "core/vectors.hpp"
 #include "porter/core/error.hpp"
+#include "search.hpp"
 
 namespace porter {
 namespace {
@@ -19,7 +20,6 @@ constexpr double kLargestRounded = 0x1p52;  // of |g| / grid; with 13 * 2^44 bel
 constexpr double kSmallestGrid = 0x1p-900, kLargestGrid = 0x1p900;
 constexpr double kUp = 1 + 0x1p-50, kDown = 1 - 0x1p-50;  // more than the roundings of one formula
 
-bool positive(double value) { return std::isfinite(value) && value > 0; }
 double power_of_two_below(double value) { return std::ldexp(1.0, std::ilogb(value)); }
 double root(std::size_t dim) { return std::sqrt(static_cast<double>(dim)); }
 

@@ -12,12 +12,10 @@
 namespace porter {
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
-
 constexpr double kBoundRounding = 1 + 1e-6;
 
 // Coefficients below exp(-80) are taken as zero; with their own error they are below exp(-70).
-constexpr double kLogNegligible = -80, kNegligible = 4e-31;
+constexpr double kLogNegligible = -80, kNegligibleTerm = 4e-31;
 
 // The nodes are in order and most gaps are alike, so few exponentials are needed: from the node
 // with the largest factor on, each factor is that of the node before times exp(-|t| h gap).
@@ -98,7 +96,7 @@ Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, RealFft&
     for (std::size_t f = 0; f < count; ++f) {
       const double size = std::sqrt(std::norm(phi[f])), bound = std::max(size, e);
       log_bound[f] += times * std::log(bound);
-      growth[f] += times * (2 * e / bound + units * kUnit);
+      growth[f] += times * (2 * e / bound + units * kRoundoff<double>);
       if (log_bound[f] < kLogNegligible) continue;
       log_size[f] += times * std::log(size);
       phase[f] += times * std::arg(phi[f]);
@@ -108,7 +106,7 @@ Spectrum power_spectrum(std::span<const LossPhase> phases, double tilt, RealFft&
   double squares = 0, error_squares = 0;
   for (std::size_t f = 0; f < count; ++f) {
     const double twins = f == 0 || f + 1 == count ? 1 : 2;
-    double error = kNegligible;
+    double error = kNegligibleTerm;
     if (!(log_bound[f] < kLogNegligible)) {
       product.values[f] = std::polar(std::exp(log_size[f]), phase[f]);
       squares += twins * std::norm(product.values[f]);
@@ -126,7 +124,7 @@ double weight_norm(double tilt, double step, std::size_t length) {
   double squares = 0, decay = 1, rest = 1;
   for (std::size_t j = 1; j < length; ++j) {
     decay *= decay_step, rest *= rest_step;
-    const double weight = decay * (1 - rest + static_cast<double>(j) * 2 * kUnit);
+    const double weight = decay * (1 - rest + static_cast<double>(j) * 2 * kRoundoff<double>);
     squares += weight * weight;
     if (decay < 1e-20) break;  // the rest is below double precision
   }
@@ -147,7 +145,8 @@ double log_moment_error(std::span<const LossPhase> phases, double t) {
     const auto nodes = static_cast<double>(loss.nodes.size());
     const auto farthest = std::max(std::abs(loss.nodes.front().k), std::abs(loss.nodes.back().k));
     const double exponent = std::abs(t) * loss.step * static_cast<double>(farthest);
-    sum += static_cast<double>(steps) * (loss.curve_error + (4 * nodes + 8 * exponent) * kUnit);
+    sum += static_cast<double>(steps) *
+           (loss.curve_error + (4 * nodes + 8 * exponent) * kRoundoff<double>);
   }
   return sum;
 }
@@ -196,7 +195,7 @@ std::optional<TiltedSum> tilted_sum(std::span<const LossPhase> phases, double ti
   const double reach = std::max(std::abs(low), std::abs(high)) + 2 * sum.step;
   const double exponent = std::abs(sum.log_scale) + tilt * reach + 2 * 750;
   sum.slack = std::expm1(log_moment_error(phases, tilt)) +
-              8 * kUnit * (static_cast<double>(length) + exponent);
+              8 * kRoundoff<double> * (static_cast<double>(length) + exponent);
   sum.infinite *= 1 + sum.slack;
   sum.loss_error = loss_error(phases);
   return sum;

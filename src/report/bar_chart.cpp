@@ -14,20 +14,20 @@ namespace porter {
 namespace {
 
 // In units of the viewBox, which are pixels where a figure takes half of a wide page.
-constexpr double kWidth = 560, kTop = 18, kRow = 24, kBar = 15, kCharacter = 6.6;
-constexpr double kRight = kWidth - 92;  // the text beside a full bar ends at the edge
+constexpr double kChartWidth = 560, kChartTop = 18, kRow = 24, kBar = 15, kLabelCharacter = 6.6;
+constexpr double kChartRight = kChartWidth - 92;  // the text beside a full bar ends at the edge
 constexpr int kTicks = 4;
 constexpr double kWidestLabel = 250;
 
 double left_of(const BarChart& chart) {
   std::size_t longest = 1;
   for (const auto& bar : chart.bars) longest = std::max(longest, display_width(bar.label));
-  return std::min(kWidestLabel, 14 + kCharacter * static_cast<double>(longest));
+  return std::min(kWidestLabel, 14 + kLabelCharacter * static_cast<double>(longest));
 }
 
 // What fits in front of a bar.
 std::string short_label(const std::string& label) {
-  const auto room = static_cast<std::size_t>((kWidestLabel - 14) / kCharacter);
+  const auto room = static_cast<std::size_t>((kWidestLabel - 14) / kLabelCharacter);
   if (display_width(label) <= room) return label;
   std::string out = label;
   while (display_width(out) >= room) {
@@ -38,7 +38,7 @@ std::string short_label(const std::string& label) {
 }
 
 double bottom_of(const BarChart& chart) {
-  return kTop + kRow * static_cast<double>(chart.bars.size());
+  return kChartTop + kRow * static_cast<double>(chart.bars.size());
 }
 double height_of(const BarChart& chart) { return bottom_of(chart) + 44; }
 
@@ -56,14 +56,14 @@ std::string chart_svg(const BarChart& chart) {
   const double left = left_of(chart), bottom = bottom_of(chart);
   const auto scale = scale_of(chart);
   const auto px = [&](double value) {
-    return left + (kRight - left) * std::clamp(scale.place(value), 0.0, 1.0);
+    return left + (kChartRight - left) * std::clamp(scale.place(value), 0.0, 1.0);
   };
   std::string grid, body;
   for (const auto& tick : scale.ticks(kTicks)) {
-    grid += fmt::format("M{:.1f} {}V{:.1f}", px(tick.value), kTop, bottom);
+    grid += fmt::format("M{:.1f} {}V{:.1f}", px(tick.value), kChartTop, bottom);
     body += svg_text("tick", px(tick.value), bottom + 15, "middle", tick.label);
   }
-  double y = kTop + kRow / 2;
+  double y = kChartTop + kRow / 2;
   for (const auto& bar : chart.bars) {
     body += fmt::format("<g><title>{}: {}</title>", escape_html(bar.label), escape_html(bar.text)) +
             svg_text("label", left - 7, y + 4.5, "end", short_label(bar.label));
@@ -79,15 +79,16 @@ std::string chart_svg(const BarChart& chart) {
     y += kRow;
   }
   for (const auto& line : chart.references)
-    body += fmt::format("<path class=\"reference\" d=\"M{:.1f} {}V{:.1f}\"/>\n", px(line.y), kTop,
-                        bottom) +
-            svg_text("reference-label", px(line.y), kTop - 5, "middle", line.label);
-  body += svg_text("title", (left + kRight) / 2, bottom + 36, "middle", chart.value_title);
+    body += fmt::format("<path class=\"reference\" d=\"M{:.1f} {}V{:.1f}\"/>\n", px(line.y),
+                        kChartTop, bottom) +
+            svg_text("reference-label", px(line.y), kChartTop - 5, "middle", line.label);
+  body += svg_text("title", (left + kChartRight) / 2, bottom + 36, "middle", chart.value_title);
   return fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
       "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} "
       "{}V{:.1f}H{}\"/>\n{}</svg>\n",
-      kWidth, height_of(chart), escape_html(chart.title), grid, left, kTop, bottom, kRight, body);
+      kChartWidth, height_of(chart), escape_html(chart.title), grid, left, kChartTop, bottom,
+      kChartRight, body);
 }
 
 }  // namespace
@@ -99,7 +100,7 @@ std::string bar_chart_html(const BarChart& chart) {
 }
 
 std::string svg_file(const BarChart& chart) {
-  return svg_document(chart.title, {}, chart_svg(chart), kWidth, height_of(chart));
+  return svg_document(chart.title, {}, chart_svg(chart), kChartWidth, height_of(chart));
 }
 
 std::string points_csv(const BarChart& chart) {

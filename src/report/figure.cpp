@@ -67,7 +67,7 @@ std::string point_data(const Plot& plot, const DrawnPoints& points) {
       script_text(plot.x.title), script_text(plot.y.title), out);
 }
 
-constexpr double kMargin = 16, kLine = 18, kCharacter = 6.6;
+constexpr double kMargin = 16, kLine = 18, kLegendCharacter = 6.6;
 constexpr double kSwatch = 38;  // a piece of the line and the space around it
 
 // Names from left to right, in as many lines as it takes.
@@ -77,7 +77,7 @@ SvgLegend legend_of(const Plot& plot) {
   for (const auto& series : plot.series) {
     if (series.companion) continue;
     const double width =
-        kSwatch + kCharacter * static_cast<double>(display_width(series.name)) + 12;
+        kSwatch + kLegendCharacter * static_cast<double>(display_width(series.name)) + 12;
     if (x > kMargin && x + width > kDrawingWidth) {
       x = kMargin;
       y += kLine;

@@ -33,14 +33,14 @@ constexpr std::string_view kStyle = R"(<style>
 </style>
 )";
 
-struct Point {
+struct NodePlace {
   double x, y;
 };
 
 // Where the nodes of a picture go, in pixels.
-struct Layout {
+struct NodeLayout {
   double width, height;
-  std::vector<Point> nodes = {};
+  std::vector<NodePlace> nodes = {};
   double node_radius;
   std::size_t labelled_edges;  // weights are written out for at most this many edges
   double label_at = 0.5;       // where along an edge its label stands
@@ -48,14 +48,14 @@ struct Layout {
   bool is_rows = false;  // a grid or torus, drawn row by row
 };
 
-Layout in_rows(GridShape shape, double margin, std::size_t labelled_edges) {
+NodeLayout in_rows(GridShape shape, double margin, std::size_t labelled_edges) {
   const auto longest = static_cast<double>(std::max(shape.rows, shape.columns) - 1);
   const double pitch = std::clamp(760 / longest, 14.0, 92.0);
-  Layout layout{.width = 2 * margin + pitch * static_cast<double>(shape.columns - 1),
-                .height = 2 * margin + pitch * static_cast<double>(shape.rows - 1),
-                .node_radius = std::min(15.0, 0.22 * pitch),
-                .labelled_edges = pitch < 70 ? 0 : labelled_edges,
-                .is_rows = true};
+  NodeLayout layout{.width = 2 * margin + pitch * static_cast<double>(shape.columns - 1),
+                    .height = 2 * margin + pitch * static_cast<double>(shape.rows - 1),
+                    .node_radius = std::min(15.0, 0.22 * pitch),
+                    .labelled_edges = pitch < 70 ? 0 : labelled_edges,
+                    .is_rows = true};
   for (std::size_t r = 0; r < shape.rows; ++r)
     for (std::size_t c = 0; c < shape.columns; ++c)
       layout.nodes.push_back(
@@ -64,16 +64,16 @@ Layout in_rows(GridShape shape, double margin, std::size_t labelled_edges) {
 }
 
 // Nodes `first` and up evenly on a circle, clockwise from the top.
-Layout on_circle(std::size_t nodes, std::size_t first) {
+NodeLayout on_circle(std::size_t nodes, std::size_t first) {
   const std::size_t around = nodes - first;
   const double radius = std::clamp(11.0 * static_cast<double>(around), 150.0, 360.0);
   const double room =
       2 * std::numbers::pi * radius / static_cast<double>(std::max<std::size_t>(around, 1));
   const double margin = 40, centre = radius + margin;
-  Layout layout{.width = 2 * centre,
-                .height = 2 * centre,
-                .node_radius = std::clamp(0.4 * room, 2.0, 15.0),
-                .labelled_edges = 20};
+  NodeLayout layout{.width = 2 * centre,
+                    .height = 2 * centre,
+                    .node_radius = std::clamp(0.4 * room, 2.0, 15.0),
+                    .labelled_edges = 20};
   if (first == 1) layout.nodes.push_back({centre, centre});
   for (std::size_t i = 0; i < around; ++i) {
     const double angle =
@@ -84,12 +84,12 @@ Layout on_circle(std::size_t nodes, std::size_t first) {
 }
 
 // Place p goes to the p-th Gray code, so that neighbours on the circle are joined.
-void in_gray_order(std::vector<Point>& nodes) {
+void in_gray_order(std::vector<NodePlace>& nodes) {
   const auto places = nodes;
   for (std::size_t p = 0; p < nodes.size(); ++p) nodes[p ^ (p >> 1)] = places[p];
 }
 
-Layout lay_out(const Graph& graph) {
+NodeLayout lay_out(const Graph& graph) {
   if (const auto grid = grid_shape(graph)) return in_rows(*grid, 44, 100);
   if (const auto torus = torus_shape(graph); torus && torus->rows >= 3 && torus->columns >= 3)
     return in_rows(*torus, 68, 20);
@@ -102,7 +102,7 @@ Layout lay_out(const Graph& graph) {
 }
 
 // An edge of a torus that leads round the end: drawn as an arc beside the row or column.
-bool is_wrap(const Layout& layout, const Graph::Edge& edge) {
+bool is_wrap(const NodeLayout& layout, const Graph::Edge& edge) {
   if (!layout.is_rows) return false;
   const auto &a = layout.nodes[edge.first], &b = layout.nodes[edge.second];
   const auto &origin = layout.nodes[0], &next = layout.nodes[1];
@@ -166,7 +166,7 @@ class Picture {
   }
 
  private:
-  Point at(std::size_t node) const {
+  NodePlace at(std::size_t node) const {
     return {layout_.nodes[node].x + shift_x_, layout_.nodes[node].y + kHeader};
   }
 
@@ -186,10 +186,10 @@ class Picture {
   }
 
   // The middle control point of an edge that leads round the end of a torus, else the middle.
-  Point bend(const Graph::Edge& edge) const {
+  NodePlace bend(const Graph::Edge& edge) const {
     const auto a = at(edge.first), b = at(edge.second);
     if (!is_wrap(layout_, edge)) return {(a.x + b.x) / 2, (a.y + b.y) / 2};
-    return a.y == b.y ? Point{(a.x + b.x) / 2, a.y - 62} : Point{a.x - 62, (a.y + b.y) / 2};
+    return a.y == b.y ? NodePlace{(a.x + b.x) / 2, a.y - 62} : NodePlace{a.x - 62, (a.y + b.y) / 2};
   }
 
   void draw_edge(const EdgeMark& mark) {
@@ -273,7 +273,7 @@ class Picture {
 
   const Graph& graph_;
   const Mixing& mixing_;
-  Layout layout_;
+  NodeLayout layout_;
   std::vector<EdgeMark> marks_;
   double width_ = 0, shift_x_ = 0, heaviest_ = 0;
   bool uniform_ = false;

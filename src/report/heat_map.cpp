@@ -15,7 +15,7 @@ namespace porter {
 namespace {
 
 // In units of the viewBox, which are pixels where a figure takes half of a wide page.
-constexpr double kWidth = 560, kTop = 8, kCellHeight = 36, kCharacter = 7.2;
+constexpr double kMapWidth = 560, kMapTop = 8, kCellHeight = 36, kCellCharacter = 7.2;
 constexpr double kLegendHeight = 46, kTextWidth = 46;  // a cell narrower than this has no text
 constexpr double kLogRatio = 20;
 
@@ -66,7 +66,7 @@ class Shade {
   bool higher_is_better_;
 };
 
-struct Layout {
+struct MapLayout {
   double left, cell, bottom, label_height;
   bool slanted;
   double height() const { return bottom + label_height + 26 + kLegendHeight; }
@@ -75,14 +75,14 @@ struct Layout {
 double longest(const std::vector<std::string>& labels) {
   std::size_t most = 1;
   for (const auto& label : labels) most = std::max(most, display_width(label));
-  return static_cast<double>(most) * kCharacter;
+  return static_cast<double>(most) * kCellCharacter;
 }
 
-Layout layout_of(const HeatMap& map) {
-  Layout layout{};
+MapLayout layout_of(const HeatMap& map) {
+  MapLayout layout{};
   layout.left = std::min(220.0, 34 + longest(map.y));
-  layout.cell = (kWidth - layout.left - 4) / static_cast<double>(map.x.size());
-  layout.bottom = kTop + kCellHeight * static_cast<double>(map.y.size());
+  layout.cell = (kMapWidth - layout.left - 4) / static_cast<double>(map.x.size());
+  layout.bottom = kMapTop + kCellHeight * static_cast<double>(map.y.size());
   layout.slanted = longest(map.x) > layout.cell - 4;
   layout.label_height = layout.slanted ? std::min(120.0, 12 + 0.7 * longest(map.x)) : 18;
   return layout;
@@ -97,7 +97,8 @@ std::string cell_svg(const HeatCell& cell, const Shade& shade, double x, double 
       "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" {}/>",
       escape_html(cell.tip), x + 1, y + 1, width - 2, kCellHeight - 2, fill);
   const auto text = cell.value ? format_number(*cell.value) : cell.text;
-  const bool fits = width >= kTextWidth && static_cast<double>(text.size()) * kCharacter <= width;
+  const bool fits =
+      width >= kTextWidth && static_cast<double>(text.size()) * kCellCharacter <= width;
   if (fits && !text.empty())
     out += fmt::format(
         "<text class=\"cell{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\"{}>{}</text>",
@@ -110,7 +111,7 @@ std::string cell_svg(const HeatCell& cell, const Shade& shade, double x, double 
   return out + "</g>\n";
 }
 
-std::string labels_svg(const HeatMap& map, const Layout& layout) {
+std::string labels_svg(const HeatMap& map, const MapLayout& layout) {
   std::string out;
   for (std::size_t i = 0; i < map.x.size(); ++i) {
     const double x = layout.left + layout.cell * (static_cast<double>(i) + 0.5);
@@ -126,24 +127,24 @@ std::string labels_svg(const HeatMap& map, const Layout& layout) {
         svg_text("tick", layout.left - 6,
                  layout.bottom - kCellHeight * (static_cast<double>(j) + 0.5) + 4, "end", map.y[j]);
   return out +
-         svg_text("title", (layout.left + kWidth) / 2, layout.bottom + layout.label_height + 18,
+         svg_text("title", (layout.left + kMapWidth) / 2, layout.bottom + layout.label_height + 18,
                   "middle", map.x_title) +
-         svg_side_title((kTop + layout.bottom) / 2, map.y_title);
+         svg_side_title((kMapTop + layout.bottom) / 2, map.y_title);
 }
 
-std::string legend_svg(const HeatMap& map, const Shade& shade, const Layout& layout) {
+std::string legend_svg(const HeatMap& map, const Shade& shade, const MapLayout& layout) {
   constexpr int kSteps = 48;
-  constexpr double kBar = 220;
-  const double y = layout.height() - 28, from = kWidth / 2 + layout.left / 2 - kBar / 2;
+  constexpr double kLegendBar = 220;
+  const double y = layout.height() - 28, from = kMapWidth / 2 + layout.left / 2 - kLegendBar / 2;
   std::string out;
   for (int i = 0; i < kSteps; ++i)
     out +=
         fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"9\" fill=\"{}\"/>",
-                    from + kBar * i / kSteps, y, kBar / kSteps + 0.6,
+                    from + kLegendBar * i / kSteps, y, kLegendBar / kSteps + 0.6,
                     hex(colour_at(static_cast<double>(i) / (kSteps - 1))));
   return out + '\n' + svg_text("tick", from - 7, y + 9, "end", format_number(shade.worst())) +
-         svg_text("tick", from + kBar + 7, y + 9, "start", format_number(shade.best())) +
-         svg_text("tick", from + kBar / 2, y + 24, "middle", map.value_title);
+         svg_text("tick", from + kLegendBar + 7, y + 9, "start", format_number(shade.best())) +
+         svg_text("tick", from + kLegendBar / 2, y + 24, "middle", map.value_title);
 }
 
 }  // namespace
@@ -161,7 +162,7 @@ std::string heat_map_html(const HeatMap& map) {
       "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n"
       "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}{}{}"
       "</svg>\n</figure>\n",
-      escape_html(map.title), escape_html(map.help), kWidth, layout.height(),
+      escape_html(map.title), escape_html(map.help), kMapWidth, layout.height(),
       escape_html(map.title), cells, labels_svg(map, layout), legend_svg(map, shade, layout));
 }
 

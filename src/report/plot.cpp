@@ -23,11 +23,11 @@ constexpr int kTicksX = 6, kTicksY = 6;
 constexpr double kCharacter = 6.6;  // width of one in a tick's label, about
 constexpr double kTitleEnd = 31;    // where the title of the y axis and the space beside it end
 
-struct Point {
+struct PlotPoint {
   double x, y;  // pixels
   std::size_t index;
 };
-using Segment = std::vector<Point>;  // points joined by a line
+using Segment = std::vector<PlotPoint>;  // points joined by a line
 
 struct Frame {
   Scale x, y;
@@ -77,11 +77,11 @@ Frame make_frame(const Plot& plot, LogAxes log) {
 Segment thinned(const Segment& segment) {
   Segment kept;
   for (auto from = segment.begin(); from != segment.end();) {
-    const auto to = std::find_if(from, segment.end(), [&](const Point& point) {
+    const auto to = std::find_if(from, segment.end(), [&](const PlotPoint& point) {
       return std::floor(point.x) != std::floor(from->x);
     });
-    const auto [low, high] =
-        std::minmax_element(from, to, [](const Point& a, const Point& b) { return a.y < b.y; });
+    const auto [low, high] = std::minmax_element(
+        from, to, [](const PlotPoint& a, const PlotPoint& b) { return a.y < b.y; });
     for (auto it = from; it != to; ++it)
       if (it == from || it == low || it == high || it == std::prev(to)) kept.push_back(*it);
     from = to;
@@ -127,11 +127,11 @@ std::string band_svg(const Series& series, const std::vector<Segment>& segments,
 }
 
 // Where the line was last inside the frame; at its edge if it never was.
-Point last_inside(const std::vector<Segment>& segments) {
+PlotPoint last_inside(const std::vector<Segment>& segments) {
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment)
     for (auto point = segment->rbegin(); point != segment->rend(); ++point)
       if (point->y >= kTop && point->y <= kBottom) return *point;
-  Point end = segments.back().back();
+  PlotPoint end = segments.back().back();
   end.y = std::clamp(end.y, kTop, kBottom);
   return end;
 }

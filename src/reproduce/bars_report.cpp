@@ -133,7 +133,7 @@ Table stored_table(const Study& study, const GridResult& result) {
 }
 
 // The first metric: of the first series, for every value, and the best of all.
-std::string headline(const Study& study, const GridResult& result) {
+std::string bars_headline(const Study& study, const GridResult& result) {
   const auto& metric = study.metrics.front();
   const auto better = better_direction(metric);
   std::string first, values;
@@ -161,7 +161,7 @@ std::string headline(const Study& study, const GridResult& result) {
 }  // namespace
 
 void add_bars(const Study& study, const GridResult& result, StudyReport& report) {
-  report.headline = headline(study, result);
+  report.headline = bars_headline(study, result);
   if (auto stored = stored_table(study, result); !stored.rows.empty()) {
     double worst = 0;
     for (const auto& row : stored.rows)

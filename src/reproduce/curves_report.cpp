@@ -106,7 +106,7 @@ Plot agent_plot(const Study& study, const GridResult& result, const AgentSpread&
   return plot;
 }
 
-std::string headline(const Study& study, const GridResult& result) {
+std::string curves_headline(const Study& study, const GridResult& result) {
   const auto& metric = study.metrics.front();
   std::string text = figure_title(metric) + " at the end: ";
   for (std::size_t s = 0; s < study.settings.size(); ++s)
@@ -127,7 +127,7 @@ void add_curves(const Study& study, const GridResult& result, StudyReport& repor
       add(file_name(metric + " " + x.suffix), metric_plot(study, result, metric, x));
   for (const auto& spread : kSpreads)
     add(file_name(spread.title), agent_plot(study, result, spread));
-  report.headline = headline(study, result);
+  report.headline = curves_headline(study, result);
 }
 
 }  // namespace porter

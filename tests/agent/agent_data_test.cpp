@@ -7,6 +7,7 @@
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
+#include "says.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -58,8 +59,6 @@ peers = [{name = "a", address = "127.0.0.1:7400"}, {name = "b", address = "127.0
     return "no error";
   }
 };
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST(AgentData, AGuaranteeNeedsClassesAndFeatures) {
   EXPECT_TRUE(says(OwnData("").end(), "data.classes and data.features"));

@@ -16,6 +16,7 @@
 #include "porter/core/error.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "sanitized.hpp"
+#include "says.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -150,8 +151,6 @@ std::string ending(const std::function<void()>& action) {
   }
   return "finished";
 }
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 const std::string kRun = R"(
 [network]

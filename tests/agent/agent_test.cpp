@@ -13,6 +13,7 @@
 #include "agent/file_journal.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
+#include "says.hpp"
 #include "temp_dir.hpp"
 
 namespace porter {
@@ -51,8 +52,6 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
   }
   return "no error";
 }
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST(AgentOptions, ReadsWhoItIsAndHowToReachTheOthers) {
   const auto options = load(kConfig + kAgent, {"agent.on_peer_loss=wait:5m", "agent.log=json"});

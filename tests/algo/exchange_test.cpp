@@ -87,7 +87,7 @@ Outcome run_in_processes(
   return all;
 }
 
-void expect_same(const Outcome& a, const Outcome& b) {
+void expect_same_outcome(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.X, b.X);
   EXPECT_EQ(a.U, b.U);
   EXPECT_EQ(a.traffic.message_bytes, b.traffic.message_bytes);
@@ -121,7 +121,7 @@ TEST(Exchange, EveryGossipAlgorithmHasTheBitsOfTheSimulation) {
       const auto simulated = simulate(toy, 100);
       for (const std::size_t processes : {1U, 2U, 3U, 5U}) {
         SCOPED_TRACE(concat(info.name, " ", compressor, ", ", processes, " processes"));
-        expect_same(simulated, run_in_processes(toy, 100, processes));
+        expect_same_outcome(simulated, run_in_processes(toy, 100, processes));
       }
     }
 }
@@ -130,7 +130,7 @@ TEST(Exchange, EveryCompressorHasTheBitsOfTheSimulation) {
   for (const auto& info : compressor_table()) {
     SCOPED_TRACE(info.example);
     const auto toy = five_agents("porter-dp", info.example);
-    expect_same(simulate(toy, 40), run_in_processes(toy, 40, 5));
+    expect_same_outcome(simulate(toy, 40), run_in_processes(toy, 40, 5));
   }
 }
 
@@ -148,10 +148,10 @@ TEST(Exchange, ThreadsMasksPrecisionAndGossipStepsKeepTheBits) {
         toy.threads = 1;
         const auto simulated = simulate(toy, 140);  // past two rebuilds of float gaps
         toy.threads = 2;
-        expect_same(simulated, simulate(toy, 140));
-        expect_same(simulated, run_in_processes(toy, 140, 2));
+        expect_same_outcome(simulated, simulate(toy, 140));
+        expect_same_outcome(simulated, run_in_processes(toy, 140, 2));
         toy.threads = 1;
-        expect_same(simulated, run_in_processes(toy, 140, 5));
+        expect_same_outcome(simulated, run_in_processes(toy, 140, 5));
       }
 }
 

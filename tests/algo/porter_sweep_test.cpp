@@ -11,7 +11,7 @@
 namespace porter {
 namespace {
 
-double distance(std::span<const double> a, std::span<const double> b) {
+double swept_distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(squared_distance(a, b));
 }
 
@@ -84,7 +84,7 @@ TEST(PorterSweep, TheAverageFollowsAveragedSgdWithMomentum) {
     axpy(0.3, mean_row(G), mean_M);
     axpy(-0.1, mean_M, expected);  // eta of the toy
     ASSERT_LT(*toy->algorithm->tracking_error(), 1e-13) << round;
-    ASSERT_LT(distance(mean_row(toy->algorithm->iterates()), expected), 1e-11) << round;
+    ASSERT_LT(swept_distance(mean_row(toy->algorithm->iterates()), expected), 1e-11) << round;
   }
 }
 
@@ -106,7 +106,7 @@ TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
   const double alpha = toy->network.mixing.alpha;
   EXPECT_LE(after, alpha * alpha * before * (1 + 1e-5));
   EXPECT_GT(after, 0);
-  EXPECT_LT(distance(mean_row(toy->algorithm->iterates()), mean), 1e-14);
+  EXPECT_LT(swept_distance(mean_row(toy->algorithm->iterates()), mean), 1e-14);
 }
 
 }  // namespace

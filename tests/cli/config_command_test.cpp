@@ -12,7 +12,7 @@
 namespace porter {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 class ConfigCommand : public CommandTest {
  protected:
@@ -37,7 +37,7 @@ TEST_F(ConfigCommand, TheDocumentHasEveryKey) {
 
 TEST_F(ConfigCommand, PrintsEveryKeyWithItsDefault) {
   const auto text = output("config");
-  const auto keys = json::parse(output("config --json"));
+  const auto keys = Json::parse(output("config --json"));
   EXPECT_EQ(keys.size(), config_help().size());
   for (const auto& key : keys) {
     EXPECT_FALSE(key.at("help").get<std::string>().empty()) << key;
@@ -51,7 +51,7 @@ TEST_F(ConfigCommand, PrintsAConfigResolved) {
   write_file(dir_ / "c.toml", "[algorithm]\nname = \"porter-gc\"\n");
   const auto text = output("config c.toml --set algorithm.step=0.5");
   EXPECT_EQ(text, to_toml(parse_config("[algorithm]\nname = \"porter-gc\"\nstep = 0.5", "c")));
-  const auto values = json::parse(output("config c.toml --json"));
+  const auto values = Json::parse(output("config c.toml --json"));
   EXPECT_EQ(values.at("algorithm").at("clip_target"), "batch");
   EXPECT_EQ(values.at("network").at("agents"), 10);
   expect_refused("config ", {{"c.toml --set algorithm.step=0", "algorithm.step"},
@@ -63,7 +63,7 @@ TEST_F(ConfigCommand, ListsNames) {
   for (const auto& info : algorithm_table())
     EXPECT_NE(text.find(info.name + " "), std::string::npos) << info.name;
   for (const std::string kind : {"compressors", "models", "graphs", "mixings", "data"})
-    EXPECT_GE(json::parse(output("list " + kind + " --json")).size(), 4U) << kind;
+    EXPECT_GE(Json::parse(output("list " + kind + " --json")).size(), 4U) << kind;
   expect_refused("list ", {{"animals", "algorithms, compressors"}});
 }
 

@@ -13,11 +13,11 @@ CommandResult plan(const std::string& arguments) {
   return run_command(binary_dir() + "/porter privacy plan " + arguments);
 }
 
-const std::string kSetting = "--m 200 --agents 10 --dim 1000 --epsilon 4 --delta 1e-5 ";
-const std::string kQuick = kSetting + "--sampler full ";
+const std::string kPlanSetting = "--m 200 --agents 10 --dim 1000 --epsilon 4 --delta 1e-5 ";
+const std::string kQuick = kPlanSetting + "--sampler full ";
 
 TEST(PlanCommand, TakesAlphaFromTheGraphAndBytesFromThePayload) {
-  const auto result = plan(kSetting + "--graph complete --compressor random_k:0.05 --json");
+  const auto result = plan(kPlanSetting + "--graph complete --compressor random_k:0.05 --json");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
   EXPECT_NEAR(json.at("alpha"), 0, 1e-9);
@@ -83,10 +83,10 @@ TEST(PlanCommand, RefusesBadInputByName) {
       {kQuick + "--alpha 0 --compressor qsgd:2", "no contraction"},
       {kQuick + "--alpha 0 --rho 1 --clip -1", "clip"},
       {kQuick + "--alpha 0 --rho 1 --rounds 0", "--rounds"},
-      {kSetting + "--alpha 0 --rho 1 --batch 201", "batch"},
-      {kSetting + "--alpha 0 --rho 1 --adjacency add-remove", "--sampler fixed"},
-      {kSetting + "--alpha 0 --rho 1 --sampler shuffle", "Without amplification: sigma = "},
-      {kSetting + "--alpha 0 --rho 1 --sampler with-replacement", "no certified amplification"},
+      {kPlanSetting + "--alpha 0 --rho 1 --batch 201", "batch"},
+      {kPlanSetting + "--alpha 0 --rho 1 --adjacency add-remove", "--sampler fixed"},
+      {kPlanSetting + "--alpha 0 --rho 1 --sampler shuffle", "Without amplification: sigma = "},
+      {kPlanSetting + "--alpha 0 --rho 1 --sampler with-replacement", "no certified amplification"},
       {"--m -1 --agents 10 --dim 10 --epsilon 1 --delta 1e-5 --alpha 0 --rho 1", "--m"},
       {"--m 200 --agents 10 --dim 10 --epsilon 1 --delta 0.01 --alpha 0 --rho 1", "1/m"},
   };

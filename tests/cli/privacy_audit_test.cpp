@@ -12,12 +12,12 @@ CommandResult audit(const std::string& arguments) {
   return run_command(binary_dir() + "/porter privacy audit " + arguments);
 }
 
-const std::string kSetting =
+const std::string kAuditSetting =
     "--m 100 --batch 20 --sigma 0.05 --rounds 2 --delta 1e-3 --noise simulated --runs 1000 "
     "--trainings 100 ";
 
 TEST(PrivacyAuditCommand, PassesAnHonestSettingOnEveryRung) {
-  const auto result = audit(kSetting + "--json");
+  const auto result = audit(kAuditSetting + "--json");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output.substr(result.output.find('{')));
   EXPECT_EQ(json["verdict"], "passed: nothing caught on rungs 1, 2, 3, 4, 5");
@@ -30,7 +30,7 @@ TEST(PrivacyAuditCommand, EndsWithOneWhereAFaultIsPlanted) {
   for (const std::string plant :
        {"batch-clip --rung 1", "sigma-over-b --rung 2 3 4", "variance --rung 2 3",
         "shared-noise --rung 2", "labels-from-data --rung 5"}) {
-    const auto result = audit(kSetting + "--plant " + plant);
+    const auto result = audit(kAuditSetting + "--plant " + plant);
     EXPECT_EQ(result.exit_code, 1) << plant << "\n" << result.output;
     EXPECT_NE(result.output.find("\nCAUGHT: rung"), std::string::npos) << result.output;
   }

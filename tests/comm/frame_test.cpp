@@ -54,7 +54,7 @@ void expect_same(const FrameView& view, const Sample& sample) {
     EXPECT_TRUE(std::ranges::equal(view.vectors[v], sample.vectors[v])) << "vector " << v;
 }
 
-std::string refusal(std::span<const std::byte> bytes, const FrameLimits& limits = kLimits) {
+std::string frame_refusal(std::span<const std::byte> bytes, const FrameLimits& limits = kLimits) {
   try {
     decode_frame(bytes, limits, "agent 7");
   } catch (const Error& error) {
@@ -112,9 +112,9 @@ TEST(Frame, CostsLessThanThreePerCentOfThePayload) {
 TEST(Frame, RefusesEveryTruncationAndEveryExtension) {
   auto bytes = random_sample(3).bytes();
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_NE(refusal(std::span(bytes).first(size)), "accepted") << size;
+    EXPECT_NE(frame_refusal(std::span(bytes).first(size)), "accepted") << size;
   bytes.push_back(std::byte{0});
-  EXPECT_NE(refusal(bytes), "accepted");
+  EXPECT_NE(frame_refusal(bytes), "accepted");
 }
 
 TEST(Frame, RefusesEveryFlippedBit) {
@@ -122,7 +122,7 @@ TEST(Frame, RefusesEveryFlippedBit) {
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     auto bytes = good;
     bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-    EXPECT_NE(refusal(bytes), "accepted") << "bit " << bit;
+    EXPECT_NE(frame_refusal(bytes), "accepted") << "bit " << bit;
   }
 }
 
@@ -136,21 +136,21 @@ void forge(Payload& bytes, std::size_t at, std::uint32_t value) {
 TEST(Frame, NamesThePeerAndWhatIsWrong) {
   const auto good = random_sample(3).bytes();
   auto bytes = good;
-  EXPECT_EQ(refusal(std::span(bytes).first(10)),
+  EXPECT_EQ(frame_refusal(std::span(bytes).first(10)),
             "frame from agent 7: a header of 56 bytes expected, 10 bytes found");
   forge(bytes, 36, 0xffffffff);
-  EXPECT_EQ(refusal(bytes),
+  EXPECT_EQ(frame_refusal(bytes),
             "frame from agent 7: a payload of at most 2604 bytes expected, 4294967295 announced");
   bytes = good;
   forge(bytes, 4, 9);  // version 9, kind 0, no vectors
-  EXPECT_EQ(refusal(bytes), "frame from agent 7: protocol version 2 expected, 9 found");
+  EXPECT_EQ(frame_refusal(bytes), "frame from agent 7: protocol version 2 expected, 9 found");
   bytes = good;
   bytes[0] = std::byte{'G'};
-  EXPECT_NE(refusal(bytes).find("does not begin with \"PRT1\""), std::string::npos);
+  EXPECT_NE(frame_refusal(bytes).find("does not begin with \"PRT1\""), std::string::npos);
   bytes = good;
   bytes[6] = std::byte{3};
   forge(bytes, 28, 0);
-  EXPECT_EQ(refusal(bytes), "frame from agent 7: unknown kind 3");
+  EXPECT_EQ(frame_refusal(bytes), "frame from agent 7: unknown kind 3");
 }
 
 TEST(Frame, RefusesVectorsThatDoNotFillThePayload) {
@@ -160,7 +160,7 @@ TEST(Frame, RefusesVectorsThatDoNotFillThePayload) {
     altered[7] = std::byte{vectors};
     std::memcpy(altered.data() + kFrameHeaderBytes, &length, sizeof length);
     forge(altered, 48, crc32(std::span(altered).subspan(kFrameHeaderBytes)));
-    return refusal(altered);
+    return frame_refusal(altered);
   };
   EXPECT_EQ(with_length(8, 1), "accepted");
   EXPECT_EQ(with_length(7, 1), "frame from agent 7: 1 bytes follow the last vector");

@@ -12,7 +12,7 @@ using List = std::vector<std::uint32_t>;
 
 const std::vector<List> kPath = {{1}, {0, 2}, {1, 3}, {2, 4}, {3}};
 
-std::string refusal(const List& process_of, const std::vector<List>& listeners) {
+std::string hosting_refusal(const List& process_of, const std::vector<List>& listeners) {
   try {
     Hosting(process_of, listeners);
   } catch (const Error& error) {
@@ -60,13 +60,13 @@ TEST(Hosting, BlocksDifferByAtMostOneAgent) {
 }
 
 TEST(Hosting, RefusesWhatCannotBe) {
-  EXPECT_EQ(refusal({}, {}), "hosting: 0 agents have 0 lists of listeners");
-  EXPECT_EQ(refusal({0, 2, 2}, {{1}, {0}, {}}), "hosting: process 1 has no agent");
-  EXPECT_EQ(refusal({0, 7}, {{1}, {0}}),
+  EXPECT_EQ(hosting_refusal({}, {}), "hosting: 0 agents have 0 lists of listeners");
+  EXPECT_EQ(hosting_refusal({0, 2, 2}, {{1}, {0}, {}}), "hosting: process 1 has no agent");
+  EXPECT_EQ(hosting_refusal({0, 7}, {{1}, {0}}),
             "hosting: 8 processes for 2 agents; each needs at least one");
-  EXPECT_EQ(refusal({0, 1}, {{2}, {0}}), "hosting: agent 0 cannot be heard by agent 2");
-  EXPECT_EQ(refusal({0, 1}, {{0}, {0}}), "hosting: agent 0 cannot be heard by agent 0");
-  EXPECT_EQ(refusal({0, 1}, {{1}, {}}),
+  EXPECT_EQ(hosting_refusal({0, 1}, {{2}, {0}}), "hosting: agent 0 cannot be heard by agent 2");
+  EXPECT_EQ(hosting_refusal({0, 1}, {{0}, {0}}), "hosting: agent 0 cannot be heard by agent 0");
+  EXPECT_EQ(hosting_refusal({0, 1}, {{1}, {}}),
             "hosting: process 1 hears process 0, which does not hear it");
 }
 

@@ -17,7 +17,7 @@ using Kind = Mailbox::Parcel::Kind;
 const Hosting kPair = host_in_blocks({{1}, {0}}, 2);
 
 // This process is 1, between two neighbours.
-const Hosting kPath = host_in_blocks({{1}, {0, 2}, {1}}, 3);
+const Hosting kPathOfThree = host_in_blocks({{1}, {0, 2}, {1}}, 3);
 
 Mailbox::Options patient() { return {.start_wait = 1h, .peer_wait = 1h}; }
 
@@ -77,7 +77,7 @@ TEST(Mailbox, SendsAgainFromTheRoundThatIsWanted) {
 TEST(Mailbox, MeetsAllNeighboursAndKnowsTheLastRoundThatOneOfThemHolds) {
   auto options = patient();
   options.resume_after = 2;
-  Mailbox box(kPath, 1, {"a", "b", "c"}, options);
+  Mailbox box(kPathOfThree, 1, {"a", "b", "c"}, options);
   Mailbox::Cursor to_a, to_c;
   box.begin_sending(0, 8, to_a);
   auto met = std::async(std::launch::async, [&] { return box.meet(); });
@@ -247,7 +247,7 @@ TEST(Mailbox, NamesAPeerThatComesButCannotBeReached) {
 TEST(Mailbox, NamesAPeerThatIsOutOfReachBehindOneThatIsThere) {
   for (const std::uint32_t there : {0U, 2U})
     for (const bool was_present : {false, true}) {
-      Mailbox box(kPath, 1, {"a", "b", "c"},
+      Mailbox box(kPathOfThree, 1, {"a", "b", "c"},
                   {.start_wait = was_present ? 1h : 200ms, .peer_wait = 200ms});
       Mailbox::Cursor cursor;
       box.begin_sending(there, 1, cursor);
@@ -280,7 +280,7 @@ TEST(Mailbox, TheFirstLossBeginsTheWait) {
 
 // The others may still need this process, so nobody hears that one of them is missing.
 TEST(Mailbox, FinishingWaitsForThoseWhoAreThereAndTellsNobodyOfTheOthers) {
-  Mailbox box(kPath, 1, {"a", "b", "c"}, {.start_wait = 10ms, .peer_wait = 10ms});
+  Mailbox box(kPathOfThree, 1, {"a", "b", "c"}, {.start_wait = 10ms, .peer_wait = 10ms});
   box.connected(2);
   Mailbox::Cursor cursor;
   box.begin_sending(2, 1, cursor);
@@ -345,7 +345,7 @@ TEST(Mailbox, BlamesNobodyWhoWaitsForOthersItself) {
   box.give_up(ErrorKind::network, "there gave up: c", 1, "c");
   EXPECT_EQ(waiting.get(), "there gave up: c");
 
-  Mailbox middle(kPath, 1, {"a", "b", "c"}, patient());
+  Mailbox middle(kPathOfThree, 1, {"a", "b", "c"}, patient());
   EXPECT_FALSE(middle.waits_for_others_than(0));
   auto round = std::async(std::launch::async, [&] { middle.collect(1); });
   while (!middle.waits_for_others_than(0)) std::this_thread::yield();
@@ -378,7 +378,7 @@ TEST(Mailbox, WhatIsSentAgainIsProgressOnce) {
 
 // A member that was restarted with another config refuses its neighbours: it is away.
 TEST(Mailbox, OnlyWhoIsRefusedByAllFromTheStartGivesUp) {
-  Mailbox box(kPath, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
+  Mailbox box(kPathOfThree, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
   box.refused(0, "a refuses b");
   EXPECT_FALSE(box.over());
   Mailbox::Cursor cursor;
@@ -387,7 +387,7 @@ TEST(Mailbox, OnlyWhoIsRefusedByAllFromTheStartGivesUp) {
   box.refused(2, "c refuses b");
   EXPECT_FALSE(box.over());  // it was welcome once
 
-  Mailbox other(kPath, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
+  Mailbox other(kPathOfThree, 1, {"a", "b", "c"}, {.start_wait = 1h, .peer_wait = 1h});
   other.refused(0, "a refuses b");
   other.refused(2, "c refuses b");
   EXPECT_EQ(refusal([&] { other.meet(); }), "c refuses b");

@@ -9,7 +9,7 @@
 namespace porter {
 namespace {
 
-constexpr float kMax = std::numeric_limits<float>::max();
+constexpr float kMaxFloat = std::numeric_limits<float>::max();
 constexpr float kSmallestNormal = std::numeric_limits<float>::min();  // 2^-126
 
 TEST(Natural, KeepsPowersOfTwo) {
@@ -56,7 +56,7 @@ TEST(Natural, DropsSubnormalsAndRefusesWhatCouldOverflow) {
   const float below = std::nextafter(kSmallestNormal, 0.0F);
   EXPECT_EQ(compress(*c, std::vector<float>{below, -below, kSmallestNormal}),
             (std::vector<float>{0, 0, kSmallestNormal}));
-  for (const float value : {std::nextafter(0x1p127F, kMax), -kMax}) try {
+  for (const float value : {std::nextafter(0x1p127F, kMaxFloat), -kMaxFloat}) try {
       encode(*c, std::vector<float>{0, value});
       ADD_FAILURE() << value;
     } catch (const Error& error) {

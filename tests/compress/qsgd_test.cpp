@@ -9,7 +9,7 @@
 namespace porter {
 namespace {
 
-constexpr float kMax = std::numeric_limits<float>::max();
+constexpr float kLargestFloat = std::numeric_limits<float>::max();
 constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();
 
 double relative_error(const Compressor& c, std::span<const float> x, std::uint32_t draws) {
@@ -24,7 +24,7 @@ TEST(Qsgd, FollowsThePlainDefinition) {
   for (const unsigned bits : {2, 3, 5, 8, 16}) {
     const double s = std::pow(2, bits - 1) - 1;
     double norm = std::sqrt(squared_norm(x));
-    if (double(float(norm)) < norm) norm = std::nextafter(float(norm), kMax);
+    if (double(float(norm)) < norm) norm = std::nextafter(float(norm), kLargestFloat);
     norm = float(norm);
     auto rng = compress_stream(0);
     std::vector<float> expected;
@@ -87,7 +87,7 @@ TEST(Gsgd, IsQsgdDividedByOnePlusOmega) {
 TEST(Qsgd, KeepsLevelsWithinTheirBits) {
   // One entry carries all of the norm, so its ratio is s and any u must leave it there.
   for (const std::string spec : {"qsgd:2", "qsgd:16"})
-    for (const float value : {1.0F, -kMax, kSubnormal, 0.1F, 1.17e-38F}) {
+    for (const float value : {1.0F, -kLargestFloat, kSubnormal, 0.1F, 1.17e-38F}) {
       const std::vector<float> x = {0, value, 0};
       for (std::uint32_t round = 0; round < 1000; ++round)
         ASSERT_EQ(compress(*make_compressor(spec), x, round), x) << spec << " " << value;
@@ -109,7 +109,7 @@ TEST(Qsgd, WorksForHugeAndTinyNorms) {
 
 TEST(Qsgd, RefusesANormBeyondTheRangeOfFloat) {
   try {
-    encode(*make_compressor("qsgd:4"), std::vector<float>{kMax, kMax});
+    encode(*make_compressor("qsgd:4"), std::vector<float>{kLargestFloat, kLargestFloat});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::numeric);

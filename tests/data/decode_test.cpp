@@ -14,7 +14,7 @@ namespace {
 using Floats = std::vector<float>;
 
 // The text of the Error{io} that `decode` throws.
-std::string error_of(const std::function<void()>& decode) {
+std::string decode_error(const std::function<void()>& decode) {
   try {
     decode();
   } catch (const Error& error) {
@@ -25,11 +25,11 @@ std::string error_of(const std::function<void()>& decode) {
 }
 
 std::string libsvm_error(std::string_view text, std::size_t features = 0) {
-  return error_of([&] { decode_libsvm(text, "f", features); });
+  return decode_error([&] { decode_libsvm(text, "f", features); });
 }
 
 std::string csv_error(std::string_view text) {
-  return error_of([&] { decode_csv(text, "f"); });
+  return decode_error([&] { decode_csv(text, "f"); });
 }
 
 TEST(Libsvm, ReadsLabelsIndicesAndValues) {
@@ -136,7 +136,7 @@ TEST(Idx, RefusesEveryTruncationAndExtension) {
 
 TEST(Idx, NamesWhatIsWrong) {
   const auto images_error = [](const std::string& bytes) {
-    return error_of([&] { decode_idx_images(bytes, "f"); });
+    return decode_error([&] { decode_idx_images(bytes, "f"); });
   };
   EXPECT_EQ(images_error(""), "f: the file is empty");
   EXPECT_EQ(
@@ -149,7 +149,7 @@ TEST(Idx, NamesWhatIsWrong) {
             "f: truncated: the IDX header announces more than the 0 bytes that follow");
   EXPECT_EQ(images_error(big_endian(2051) + big_endian(0) + big_endian(28) + big_endian(28)),
             "f: the IDX header has an extent of 0");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(decode_error([] {
               decode_idx(kImages, "images", big_endian(2049) + big_endian(1) + "a", "labels");
             }),
             "labels: expected 2 labels, one for each image of images, found 1");
@@ -169,7 +169,7 @@ TEST(NpzTable, ReadsRowsAndLabels) {
 
 TEST(NpzTable, NamesWhatIsWrong) {
   const auto npz_error = [](const Npz& arrays) {
-    return error_of([&] { decode_npz_table(encode_npz(arrays), "f"); });
+    return decode_error([&] { decode_npz_table(encode_npz(arrays), "f"); });
   };
   const NpyArray x{.shape = {2, 1}, .values = {1, 2}}, y{.shape = {2}, .values = {0, 1}};
   EXPECT_EQ(npz_error({{"X", x}}), "f: no array 'y'; it holds: X");
@@ -180,7 +180,7 @@ TEST(NpzTable, NamesWhatIsWrong) {
             "f, row 1: expected a finite number as a feature of X, found nan");
   EXPECT_EQ(npz_error({{"X", x}, {"y", {.shape = {2}, .values = {INFINITY, 0}}}}),
             "f, row 0: expected a finite number as the label in y, found inf");
-  EXPECT_EQ(error_of([] { decode_npz_table("", "f"); }), "f: the file is empty");
+  EXPECT_EQ(decode_error([] { decode_npz_table("", "f"); }), "f: the file is empty");
 }
 
 }  // namespace

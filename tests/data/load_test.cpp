@@ -102,13 +102,13 @@ TEST(Load, RefusesDamagedFiles) {
   EXPECT_NE(error_of({.train = "no/such/file"}).find("no/such/file"), std::string::npos);
 }
 
-const std::string kImages("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1\0\xff", 18);
-const std::string kLabels("\0\0\x08\x01\0\0\0\2\3\5", 10);
+const std::string kImageFile("\0\0\x08\x03\0\0\0\2\0\0\0\1\0\0\0\1\0\xff", 18);
+const std::string kLabelFile("\0\0\x08\x01\0\0\0\2\3\5", 10);
 
 TEST(Load, ReadsIdxFiles) {
   const TempDir dir;
-  write_file(dir / "images.gz", gzip(kImages));
-  write_file(dir / "labels", kLabels);
+  write_file(dir / "images.gz", gzip(kImageFile));
+  write_file(dir / "labels", kLabelFile);
   const auto images = (dir / "images.gz").string(), labels = (dir / "labels").string();
   const auto data = load_data({.train_images = images,
                                .train_labels = labels,
@@ -118,7 +118,7 @@ TEST(Load, ReadsIdxFiles) {
   EXPECT_EQ(data.train.classes, (std::vector<double>{3, 5}));
   EXPECT_EQ(data.test->labels, (Floats{0, 1}));
 
-  auto other = kLabels;
+  auto other = kLabelFile;
   other.back() = 4;
   write_file(dir / "other", other);
   EXPECT_EQ(
@@ -153,8 +153,8 @@ TEST(Load, FindsMnistWithAndWithoutItsFolder) {
     const TempDir dir;
     std::filesystem::create_directories(dir / below);
     for (const std::string part : {"train", "t10k"}) {
-      write_file(dir / below / (part + "-images-idx3-ubyte"), kImages);
-      write_file(dir / below / (part + "-labels-idx1-ubyte.gz"), gzip(kLabels));
+      write_file(dir / below / (part + "-images-idx3-ubyte"), kImageFile);
+      write_file(dir / below / (part + "-labels-idx1-ubyte.gz"), gzip(kLabelFile));
     }
     const auto data =
         load_data_from({.name = "mnist"}, {.given = dir.path(), .cache = std::nullopt});

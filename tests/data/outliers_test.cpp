@@ -11,13 +11,13 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kRows = 4000;
+constexpr std::size_t kTableRows = 4000;
 
 class OutliersTest : public testing::Test {
  protected:
   OutliersTest() {
     std::string csv, libsvm;
-    for (std::size_t row = 0; row < kRows; ++row) {
+    for (std::size_t row = 0; row < kTableRows; ++row) {
       const char* label = row % 2 == 0 ? "0" : "1";
       csv += concat("1,2,", label, '\n');
       libsvm += concat(label, " 1:1 3:2\n");
@@ -40,7 +40,7 @@ TEST_F(OutliersTest, AFractionOfTheTrainingRowsGrowsByTheFactorAndNothingElseCha
       SCOPED_TRACE(testing::Message() << file << ", bias " << bias);
       const auto plain = load(file, "none", bias), planted = load(file, "0.05:100", bias);
       std::size_t grown = 0;
-      for (std::size_t row = 0; row < kRows; ++row) {
+      for (std::size_t row = 0; row < kTableRows; ++row) {
         const auto before = plain.train[row].values, after = planted.train[row].values;
         const float factor = after[0] == before[0] ? 1.0F : 100.0F;
         grown += factor > 1;

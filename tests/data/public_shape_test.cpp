@@ -30,7 +30,7 @@ struct Files {
   }
 };
 
-std::string error_of(const DataOptions& options) {
+std::string shape_error(const DataOptions& options) {
   try {
     load_data_from(options, {});
   } catch (const Error& error) {
@@ -42,19 +42,19 @@ std::string error_of(const DataOptions& options) {
 TEST(PublicShape, AGuaranteeNeedsItAndSaysWhatToWrite) {
   const Files files;
   auto options = Files::stated(files.write("a.csv", "1,2,0\n3,4,1\n"));
-  EXPECT_EQ(error_of(options), "no error");
+  EXPECT_EQ(shape_error(options), "no error");
   options.features = 0;
-  EXPECT_TRUE(error_of(options).starts_with("data.features: ")) << error_of(options);
+  EXPECT_TRUE(shape_error(options).starts_with("data.features: ")) << shape_error(options);
   options.classes.clear();
-  EXPECT_TRUE(error_of(options).starts_with("data.classes and data.features: "));
-  EXPECT_NE(error_of(options).find("classes = [0, 1]"), std::string::npos);
+  EXPECT_TRUE(shape_error(options).starts_with("data.classes and data.features: "));
+  EXPECT_NE(shape_error(options).find("classes = [0, 1]"), std::string::npos);
   options.features = 2;
-  EXPECT_TRUE(error_of(options).starts_with("data.classes: "));
+  EXPECT_TRUE(shape_error(options).starts_with("data.classes: "));
   options.regression = true;
-  EXPECT_EQ(error_of(options), "no error");
+  EXPECT_EQ(shape_error(options), "no error");
   options.guarantee = false;
   options.regression = false;
-  EXPECT_EQ(error_of(options), "no error");  // as ever
+  EXPECT_EQ(shape_error(options), "no error");  // as ever
 }
 
 TEST(PublicShape, KnownDataHaveTheirOwn) {
@@ -70,10 +70,10 @@ TEST(PublicShape, NothingIsMeasuredOnRecordsWithAGuarantee) {
   auto options = Files::stated(files.write("a.csv", "1,2,0\n3,4,1\n"));
   for (const auto scale : {FeatureScale::spectral, FeatureScale::standard}) {
     options.scale = scale;
-    EXPECT_NE(error_of(options).find("data.scale"), std::string::npos);
+    EXPECT_NE(shape_error(options).find("data.scale"), std::string::npos);
   }
   options.scale = FeatureScale::unit;
-  EXPECT_EQ(error_of(options), "no error");
+  EXPECT_EQ(shape_error(options), "no error");
 }
 
 TEST(PublicShape, ClassesNumberLabelsInTheirOrder) {
@@ -82,18 +82,18 @@ TEST(PublicShape, ClassesNumberLabelsInTheirOrder) {
   const auto data = load_data_from({.train = file, .classes = {5, 7, -1}}, {}).train;
   EXPECT_EQ(data.labels, (Floats{0, 2, 0}));
   EXPECT_EQ(data.classes, (std::vector<double>{5, 7, -1}));
-  EXPECT_EQ(error_of({.train = file, .classes = {5, 7}}),
+  EXPECT_EQ(shape_error({.train = file, .classes = {5, 7}}),
             file + ", line 2: expected a label of data.classes (5, 7), found -1");
 }
 
 TEST(PublicShape, TheWidthHoldsForEveryFormat) {
   const Files files;
   const auto csv = files.write("a.csv", "1,2,0\n3,4,1\n");
-  EXPECT_EQ(error_of({.train = csv, .features = 3}),
+  EXPECT_EQ(shape_error({.train = csv, .features = 3}),
             csv + ": expected 3 features as data.features says, found 2");
   const auto npz =
       files.write("a.npz", encode_npz({{"X", {{2, 2}, {1, 2, 3, 4}}}, {"y", {{2}, {0, 1}}}}));
-  EXPECT_EQ(error_of({.train = npz, .features = 3}),
+  EXPECT_EQ(shape_error({.train = npz, .features = 3}),
             npz + ": expected 3 features as data.features says, found 2");
 }
 
@@ -117,7 +117,7 @@ void expect_void(const Files& files, const std::string& name, const std::string&
   // Where nothing is promised it is a mistake to mend.
   auto strict = Files::stated(file);
   strict.guarantee = false;
-  EXPECT_NE(error_of(strict), "no error");
+  EXPECT_NE(shape_error(strict), "no error");
 }
 
 TEST(PublicShape, ARecordThatDoesNotFitKeepsItsPlaceAndCountsForNothing) {
@@ -184,11 +184,11 @@ TEST(Load, RefusesWhatIsNoRegularFileAtOnce) {
   const auto pipe = (files.dir / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& path : {pipe, std::string("/dev/zero")})
-    EXPECT_EQ(error_of({.train = path}),
+    EXPECT_EQ(shape_error({.train = path}),
               "cannot read " + path + ": expected a regular file, found a pipe or device");
-  EXPECT_NE(error_of({.train_images = pipe, .train_labels = pipe}).find("pipe or device"),
+  EXPECT_NE(shape_error({.train_images = pipe, .train_labels = pipe}).find("pipe or device"),
             std::string::npos);
-  EXPECT_NE(error_of({.train = files.dir.path().string()}).find("it is a folder"),
+  EXPECT_NE(shape_error({.train = files.dir.path().string()}).find("it is a folder"),
             std::string::npos);
 }
 

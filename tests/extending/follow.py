@@ -3,7 +3,7 @@
 """follow.py ROOT BUILD: does literally what docs/extending.md says, and tries what comes out.
 
 New files and changed copies of old ones are compiled as the build compiles their neighbours and
-linked before the library, whose own members of the same names are then not taken."""
+linked before the library, whose own members for these modules are then not taken."""
 import json
 import pathlib
 import re
@@ -53,20 +53,29 @@ def write_changes(folder):
     return [file for file in changed if file.endswith(".cpp")]
 
 
+def module_of(file):
+    return pathlib.PurePath(file).parts[1]
+
+
 def compile_all(folder, sources):
-    commands = {pathlib.Path(entry["file"]).resolve(): entry["command"]
-                for entry in json.loads((build / "compile_commands.json").read_text())}
+    """The sources, and what is left of their modules, one file each that includes it."""
+    commands = json.loads((build / "compile_commands.json").read_text())
+    rests = {}
+    for module in sorted(set(map(module_of, sources))):
+        rest = folder / f"rest_of_{module}.cpp"
+        rest.write_text("".join(f'#include "{path}"\n' for path in sorted((root / "src" / module).glob("*.cpp"))
+                                if str(path.relative_to(root)) not in sources))
+        rests[str(rest)] = module
     objects = []
-    for file in sources:
-        known = root / file
-        if known not in commands:  # a new file is compiled like any other of its module
-            known = next(path for path in commands if path.parent == known.parent)
-        words = shlex.split(commands[known])
-        objects.append(str(folder / file) + ".o")
+    for file, module in [*((str(folder / file), module_of(file)) for file in sources), *rests.items()]:
+        # As the build compiles the module, be it file by file or several at once.
+        words = shlex.split(next(entry["command"] for entry in commands
+                                 if f"/porter_{module}.dir/" in entry["command"]))
+        objects.append(file + ".o")
         words[words.index("-o") + 1] = objects[-1]
-        words[words.index("-c") + 1] = str(folder / file)
+        words[words.index("-c") + 1] = file
         # A changed header stands beside the sources that include it.
-        subprocess.run(words + ["-Werror"], cwd=build, check=True)
+        subprocess.run(words + ["-O1", "-Werror"], cwd=build, check=True)
     return objects
 
 

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(source_dir()) / "tests/golden";
-const fs::path kFile = kFolder / "bits/digests.csv";
+const fs::path kGoldenFolder = fs::path(source_dir()) / "tests/golden";
+const fs::path kFile = kGoldenFolder / "bits/digests.csv";
 
 // FNV-1a, of the bytes in the order of memory.
 class Digest {
@@ -44,7 +44,7 @@ using Digests = std::map<std::string, std::string>;
 
 // Where the agents of every golden case are at its end.
 void add_runs(Digests& digests) {
-  for (const auto& entry : fs::directory_iterator(kFolder)) {
+  for (const auto& entry : fs::directory_iterator(kGoldenFolder)) {
     if (entry.path().extension() != ".toml") continue;
     Trainer trainer(assemble(load_config(entry.path())));
     while (!trainer.finished()) trainer.step();

@@ -32,7 +32,7 @@ Dataset mostly_background(std::size_t rows, std::size_t features, std::size_t cl
 }
 
 // Its numbers are floats.
-std::vector<double> random_point(std::size_t dim, std::uint32_t round) {
+std::vector<double> random_start(std::size_t dim, std::uint32_t round) {
   std::vector<double> x(dim);
   RngStream(4, Draw::test, 0, round).fill_normal(x);
   for (double& value : x) value = double{static_cast<float>(value)};
@@ -80,14 +80,14 @@ void expect_close(const std::vector<double>& fast, const std::vector<double>& na
             tolerance * (1e-3 + std::sqrt(squared_norm(naive))));
 }
 
-struct Case {
+struct SumCase {
   const char* name;
   ModelOptions options;
   std::size_t classes;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all = {
+const std::vector<SumCase>& sum_cases() {
+  static const std::vector<SumCase> all = {
       {"logistic", {.name = "logistic", .lambda = 0.2}, 2},
       {"logistic without regulariser", {.name = "logistic"}, 2},
       {"softmax", {.name = "softmax"}, 4},
@@ -111,7 +111,7 @@ const std::vector<Case>& cases() {
 
 TEST(GradientSum, IsTheSumOfTheClippedGradients) {
   std::uint32_t round = 0;
-  for (const auto& c : cases())
+  for (const auto& c : sum_cases())
     for (const std::size_t features : {3, 8, 29})
       for (const int kind : {0, 1, 2, 3}) {
         const auto data =
@@ -127,7 +127,7 @@ TEST(GradientSum, IsTheSumOfTheClippedGradients) {
                                             << (factor == &kSmooth ? " smooth"
                                                 : factor           ? " linear"
                                                                    : ""));
-            const auto x = random_point(model->dim(), ++round);
+            const auto x = random_start(model->dim(), ++round);
             const auto rows = first_rows(b);
             const BatchRequest batch{data, 10, rows, factor};
             // The norm of a sum with the regulariser is rounded up by 1e-10 of the squares.
@@ -145,7 +145,7 @@ TEST(GradientSum, IsTheSumOfTheClippedGradients) {
 TEST(GradientSum, TheDefaultOfAModelOfOnesOwnAgrees) {
   const auto data = toy_data(40, 6, 2, false);
   const auto model = make_model({.name = "logistic", .lambda = 0.2}, 6, 2);
-  const auto x = random_point(6, 1);
+  const auto x = random_start(6, 1);
   for (const std::size_t b : {0, 1, 5}) {
     const auto rows = first_rows(b);
     const BatchRequest batch{data, 3, rows, &kSmooth};
@@ -160,7 +160,7 @@ TEST(GradientSum, TheDefaultOfAModelOfOnesOwnAgrees) {
 // A sample whose gradient is not finite counts for nothing, alone and among others.
 // Of row 4, to the sum of batches with it.
 void expect_no_contribution(const Model& model, const Dataset& data) {
-  const auto x = random_point(model.dim(), 3);
+  const auto x = random_start(model.dim(), 3);
   Workspace workspace;
   for (const std::vector<std::uint32_t>& rows :
        {std::vector<std::uint32_t>{4}, {1, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}) {
@@ -181,7 +181,7 @@ TEST(GradientSum, ABrokenSampleContributesNothing) {
   const auto inf = std::numeric_limits<float>::infinity();
   const auto nan = std::numeric_limits<float>::quiet_NaN();
   for_every_simd_target([&](const std::string&) {
-    for (const auto& c : cases())
+    for (const auto& c : sum_cases())
       for (const bool images : {false, true})
         for (const std::size_t features : {9, 33})
           for (const float broken : {inf, -inf, nan})
@@ -198,12 +198,12 @@ TEST(GradientSum, ABrokenSampleContributesNothing) {
 
 // A weight that is not a number must show in loss and gradient, whatever lies above it.
 TEST(GradientSum, ABrokenWeightIsSeenInEveryModel) {
-  for (const auto& c : cases()) {
+  for (const auto& c : sum_cases()) {
     SCOPED_TRACE(c.name);
     const auto data = toy_data(20, 9, c.classes, false);
     const auto model = make_model(c.options, 9, c.classes);
     for (const std::size_t at : {std::size_t{0}, model->dim() - 1}) {
-      auto x = random_point(model->dim(), 3);
+      auto x = random_start(model->dim(), 3);
       x[at] = std::numeric_limits<double>::quiet_NaN();
       EXPECT_TRUE(std::isnan(model->evaluate(x, data, 0, 20, {}).loss));
       const std::vector<std::span<const double>> points = {x};

@@ -25,7 +25,7 @@ PlanRequest mnist() {
 }
 
 // Full batches are quick.
-PlanRequest small() {
+PlanRequest small_budget() {
   auto request = mnist();
   request.sampler = Sampler::full;
   request.records = 60;
@@ -103,12 +103,12 @@ TEST(BudgetPlan, KeepsTheBudgetAndMoreBytesNeverPredictWorse) {
   for (const auto data : {AgentData::alike, AgentData::unlike}) {
     double before = std::numeric_limits<double>::infinity();
     for (const double bytes : {1e3, 1e4, 1e5, 1e6, 1e8}) {
-      const auto plan = make_budget_plan(small(), data, bytes);
+      const auto plan = make_budget_plan(small_budget(), data, bytes);
       SCOPED_TRACE(testing::Message() << bytes << " bytes");
       for (const auto& choice : plan.choices) {
         EXPECT_LE(*choice.cell.bytes, bytes);
         EXPECT_GE(choice.kept, 1U);
-        EXPECT_LE(choice.kept, small().dim);
+        EXPECT_LE(choice.kept, small_budget().dim);
         EXPECT_GE(choice.gossip, 1U);
         EXPECT_GT(choice.momentum, 0);
         EXPECT_LE(choice.momentum, 1);
@@ -123,7 +123,7 @@ TEST(BudgetPlan, KeepsTheBudgetAndMoreBytesNeverPredictWorse) {
 }
 
 TEST(BudgetPlan, SeveralStepsPerGradientOnlyWhereOneCannotCarryTheBytes) {
-  auto request = small();
+  auto request = small_budget();
   request.rounds = 10;
   const auto few = make_budget_plan(request, AgentData::unlike, 10 * 2 * (4 * 400 + 4));
   EXPECT_EQ(few.recommended.gossip, 1U);
@@ -134,12 +134,12 @@ TEST(BudgetPlan, SeveralStepsPerGradientOnlyWhereOneCannotCarryTheBytes) {
 }
 
 TEST(BudgetPlan, WhatCannotWorkIsSaid) {
-  const auto starved = make_budget_plan(small(), AgentData::alike, 1000);
+  const auto starved = make_budget_plan(small_budget(), AgentData::alike, 1000);
   ASSERT_FALSE(starved.hopeless.empty());
   EXPECT_NE(starved.hopeless.back().find("train almost alone"), std::string::npos);
-  EXPECT_THROW(make_budget_plan(small(), AgentData::alike, 100), Error);
-  EXPECT_THROW(make_budget_plan(small(), AgentData::alike, 0), Error);
-  EXPECT_THROW(make_budget_plan(small(), AgentData::alike, std::nan("")), Error);
+  EXPECT_THROW(make_budget_plan(small_budget(), AgentData::alike, 100), Error);
+  EXPECT_THROW(make_budget_plan(small_budget(), AgentData::alike, 0), Error);
+  EXPECT_THROW(make_budget_plan(small_budget(), AgentData::alike, std::nan("")), Error);
 }
 
 }  // namespace

@@ -72,20 +72,20 @@ TEST(Accountant, HasTheReferenceValues) {
 using Real = long double;
 
 // delta_G(e; mu)
-Real gaussian_curve(Real e, Real mu) {
-  if (e < 0) return -std::expm1(e) + std::exp(e) * gaussian_curve(-e, mu);
+Real plain_gaussian_curve(Real e, Real mu) {
+  if (e < 0) return -std::expm1(e) + std::exp(e) * plain_gaussian_curve(-e, mu);
   const auto tail = [](Real x) { return std::erfc(x / std::sqrt(Real{2})) / 2; };
   return tail(e / mu - mu / 2) - std::exp(e) * tail(e / mu + mu / 2);
 }
 
 // One Poisson step, from (1-q) N(0,1) + q N(mu,1) to N(0,1) and back, for every e.
-Real remove_curve(Real e, Real q, Real mu) {
+Real plain_remove_curve(Real e, Real q, Real mu) {
   const Real inside = std::expm1(e) / q;
-  return inside <= -1 ? -std::expm1(e) : q * gaussian_curve(std::log1p(inside), mu);
+  return inside <= -1 ? -std::expm1(e) : q * plain_gaussian_curve(std::log1p(inside), mu);
 }
 Real add_curve(Real e, Real q, Real mu) {
   const Real rest = 1 - std::exp(e) * (1 - q);
-  return rest <= 0 ? 0 : rest * gaussian_curve(e + std::log(q / rest), mu);
+  return rest <= 0 ? 0 : rest * plain_gaussian_curve(e + std::log(q / rest), mu);
 }
 
 // Two of them: the second one's curve, averaged over the first one's loss. The trapezoidal rule
@@ -96,7 +96,7 @@ Real two_steps(Real e, Real q, Real mu) {
   for (Real x = -14; x < mu + 14; x += step) {
     const Real loss = std::log1p(q * std::expm1(mu * x - mu * mu / 2));
     const Real centre = std::exp(-x * x / 2), moved = std::exp(-(x - mu) * (x - mu) / 2);
-    removed += ((1 - q) * centre + q * moved) * remove_curve(e - loss, q, mu);
+    removed += ((1 - q) * centre + q * moved) * plain_remove_curve(e - loss, q, mu);
     added += centre * add_curve(e + loss, q, mu);
   }
   return std::max(removed, added) * step / std::sqrt(2 * std::acos(Real{-1}));

@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kStatusPeriod{200}, kLookPeriod{1000};
 constexpr std::chrono::seconds kLogPeriod{60};
 constexpr std::chrono::seconds kStopPatience{3};
 
-struct Options {
+struct AgentArguments {
   std::string config, out, trace;
   std::vector<std::string> overrides;
   bool insecure_test_noise = false, allow_no_noise = false;
@@ -178,7 +178,7 @@ class TraceFile {
   std::shared_ptr<RoundTrace> trace_;
 };
 
-int run(const Options& given) {
+int run_agent(const AgentArguments& given) {
   auto options = with_hint(ErrorKind::privacy, "--insecure-test-noise permits it for a test", [&] {
     return load_agent_options(given.config, given.overrides, given.insecure_test_noise);
   });
@@ -216,7 +216,7 @@ int run(const Options& given) {
 
 void add_agent_command(App& app) {
   auto* command = app.add_subcommand("agent", "run one agent of a networked run");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AgentArguments>();
   command->add_option("config", options->config, "the run's config with a section [agent] (TOML)")
       ->required();
   command->add_overrides(options->overrides, "override a key, e.g. --set agent.log=json");
@@ -233,7 +233,7 @@ void add_agent_command(App& app) {
       "is not. An agent that ends early is started again with the same command: it goes on from "
       "its\n"
       "checkpoint while its neighbours wait. docs/deploy.md explains [agent], keys and faults.");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_agent(*options); });
 }
 
 }  // namespace porter::cli

@@ -35,7 +35,7 @@ constexpr unsigned kMaxRestarts = 1000;
 constexpr std::chrono::seconds kGrace{10};     // for the others to end after one has failed
 constexpr std::chrono::seconds kLastWords{5};  // once all have their results
 
-struct Options {
+struct ClusterArguments {
   std::string config, out, peer_loss = "wait:60s", keepalive = "10s", log = "text";
   std::vector<std::string> overrides;
   std::uint16_t metrics = 0;  // the first agent's port; 0: off
@@ -46,7 +46,7 @@ struct Options {
 struct LocalAgent {
   std::string name;
   std::filesystem::path folder, config;
-  const Options& options;
+  const ClusterArguments& options;
   pid_t pid = 0;  ///< 0: does not run
   int exit_code = -1;
   unsigned restarts = 0;
@@ -115,8 +115,8 @@ std::vector<std::uint16_t> free_ports(std::size_t count) {
 }
 
 // Whoever tries a run without noise on one machine owns all data in it.
-std::string agent_section(const Options& options, std::size_t index, const std::string& peers,
-                          std::uint16_t port, bool noise) {
+std::string agent_section(const ClusterArguments& options, std::size_t index,
+                          const std::string& peers, std::uint16_t port, bool noise) {
   const auto metrics =
       options.metrics == 0 ? "off" : fmt::format("127.0.0.1:{}", options.metrics + index);
   return fmt::format(
@@ -129,7 +129,8 @@ std::string agent_section(const Options& options, std::size_t index, const std::
 }
 
 // A folder with a config for each agent, and keys for all.
-std::vector<LocalAgent> prepare(const Options& options, const Config& config, const fs::path& out) {
+std::vector<LocalAgent> prepare(const ClusterArguments& options, const Config& config,
+                                const fs::path& out) {
   const auto count = config.network.agents;
   const auto keys = out / "keys";
   for (const auto& folder : {out, out / "agents"}) make_folder(folder, config);
@@ -275,7 +276,7 @@ void report_failure(const std::vector<LocalAgent>& agents) {
   }
 }
 
-int run(const Options& options) {
+int run_cluster(const ClusterArguments& options) {
   const auto config =
       with_hint(ErrorKind::privacy, "--insecure-test-noise permits it for a test", [&] {
         return load_agent_config(options.config, options.overrides, options.insecure_test_noise);
@@ -314,7 +315,7 @@ int run(const Options& options) {
 void add_cluster_command(App& app) {
   auto* command = app.add_subcommand(
       "cluster", "try a networked run: one agent process each on this machine, keys made for it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterArguments>();
   command->add_option("config", options->config, "the config file (TOML)")->required();
   command->add_overrides(options->overrides, "override a key, e.g. --set algorithm.rounds=50");
   command->add_option("--out", options->out, "folder of the run (default: runs/cluster-TIME)");
@@ -333,7 +334,7 @@ void add_cluster_command(App& app) {
       "Agents that are killed are started again and go on from their checkpoints. At the end the\n"
       "folder holds what porter run writes, with metrics of the first and the last round; agents/\n"
       "holds the folder, log and ledger of each agent, keys/ the keys.");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_cluster(*options); });
 }
 
 }  // namespace porter::cli

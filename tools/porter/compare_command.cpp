@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CompareArguments {
   std::vector<std::filesystem::path> folders;
   bool json = false, csv = false, markdown = false;
 };
@@ -27,7 +27,7 @@ std::string as_json(const std::vector<Trace>& traces) {
   return json_text(out, 2) + "\n";
 }
 
-void compare(const Options& options) {
+void compare(const CompareArguments& options) {
   const auto traces = load_traces(options.folders);
   fmt::print("{}", options.json  ? as_json(traces)
                    : options.csv ? compare_runs(traces).to_csv()
@@ -38,7 +38,7 @@ void compare(const Options& options) {
 
 void add_compare_command(App& app) {
   auto* command = app.add_subcommand("compare", "print a table over finished runs");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareArguments>();
   command
       ->add_option("folders", options->folders,
                    "run folders, or folders that hold several run folders", "DIR")

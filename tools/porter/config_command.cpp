@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ConfigArguments {
   std::string config;
   std::vector<std::string> overrides;
   bool json = false, markdown = false;
@@ -65,7 +65,7 @@ std::string values_as_json(const Config& config) {
   return json_text(json, 2) + "\n";
 }
 
-void show(const Options& options) {
+void show(const ConfigArguments& options) {
   if (options.config.empty()) {
     fmt::print("{}", options.json       ? keys_as_json()
                      : options.markdown ? keys_as_markdown()
@@ -81,7 +81,7 @@ void show(const Options& options) {
 void add_config_command(App& app) {
   auto* command = app.add_subcommand(
       "config", "every key of a config with its default, or all that a config says");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConfigArguments>();
   auto* file =
       command->add_option("config", options->config, "print this config, resolved", "CONFIG.toml");
   command->add_overrides(options->overrides, "change a key before")->needs(file);

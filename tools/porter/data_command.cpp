@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DataArguments {
   DataOptions data{.bias = false};  // as they are, without scaling and bias
   bool json = false;
   std::vector<std::string> names;  // to fetch
@@ -110,7 +110,7 @@ void print_set(const char* name, const Dataset& data, const Dataset& train) {
                100 * class_rate(data, *majority));
 }
 
-void info(const Options& options) {
+void info(const DataArguments& options) {
   const auto data = load_data(options.data);
   if (options.json) {
     Json json = {{"source", data.source},
@@ -138,7 +138,7 @@ void info(const Options& options) {
   }
 }
 
-void fetch(const Options& options) {
+void fetch(const DataArguments& options) {
   const auto& [names, into] = std::tie(options.names, options.into);
   const auto cache = data_folders().cache;
   require(!into.empty() || cache.has_value(), ErrorKind::usage,
@@ -155,7 +155,7 @@ void fetch(const Options& options) {
     }
 }
 
-void split(const Options& options) {
+void split(const DataArguments& options) {
   const auto data = load_data(options.data).train;
   const auto rows = partition_rows(data, options.agents, parse_split(options.split), options.seed);
   const auto m = rows.size() / options.agents;
@@ -191,7 +191,7 @@ void add_data_command(App& app) {
       "Files are looked for in the folder that PORTER_DATA names, then in "
       "$XDG_CACHE_HOME/porter/data (or ~/.cache/porter/data), which fetch fills.");
 
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DataArguments>();
 
   auto* list_command = data->add_subcommand("list", "known data sets and where they are");
   list_command->add_flag("--json", options->json, "print JSON");

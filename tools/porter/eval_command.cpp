@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct EvalArguments {
   std::string model, data, which = "x_mean", predictions;
   bool on_train = false, json = false;
 };
@@ -54,7 +54,7 @@ void write_predictions(const std::string& file, const Model& model, const Datase
 
 // A file stands in for the run's test set, so that its labels and features mean what they did in
 // training. Two files are images and labels.
-void use_files(const Options& options, DataOptions& data) {
+void use_files(const EvalArguments& options, DataOptions& data) {
   const auto comma = options.data.find(',');
   const auto first = options.data.substr(0, comma);
   const auto second = comma == options.data.npos ? "" : options.data.substr(comma + 1);
@@ -80,7 +80,7 @@ void use_files(const Options& options, DataOptions& data) {
 }
 
 // What to evaluate on. A known data set must have the classes that the run was trained with.
-DataPair choose_data(const Options& options, DataOptions data) {
+DataPair choose_data(const EvalArguments& options, DataOptions data) {
   const bool named = data.train.empty() && data.train_images.empty();
   if (options.data.empty() || (named && options.data == data.name)) return load_data(data);
   const auto& known = known_data();
@@ -102,7 +102,7 @@ DataPair choose_data(const Options& options, DataOptions data) {
   return pair;
 }
 
-void evaluate(const Options& options) {
+void evaluate(const EvalArguments& options) {
   const fs::path given = options.model;
   const fs::path file = fs::is_directory(given) ? given / "model.npz" : given;
   const auto config = load_config(file.parent_path() / "config.toml");
@@ -145,7 +145,7 @@ void evaluate(const Options& options) {
 
 void add_eval_command(App& app) {
   auto* command = app.add_subcommand("eval", "use a trained model: loss, accuracy, predictions");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalArguments>();
   command->add_option("model", options->model, "a run folder, or its model.npz")->required();
   command->add_option("--data", options->data,
                       "a file in the training data's format (IMAGES,LABELS for IDX files), or a "

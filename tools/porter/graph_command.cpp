@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kLargestFile = 2;  // GB
 
-struct Options {
+struct GraphArguments {
   std::string graph = "erdos-renyi:0.8", mixing = "fdla", out, svg;
   std::int64_t agents = 10;
   std::uint64_t seed = 1;
@@ -27,7 +27,7 @@ double mean_degree(const Graph& graph) {
   return 2.0 * static_cast<double>(graph.edges().size()) / static_cast<double>(graph.nodes());
 }
 
-std::string as_json(const Options& options, const Graph& graph, const Mixing& mixing) {
+std::string graph_as_json(const GraphArguments& options, const Graph& graph, const Mixing& mixing) {
   const auto degrees = degrees_of(graph);
   const auto& bound = mixing.alpha_lower_bound;
   const nlohmann::ordered_json json = {
@@ -52,7 +52,7 @@ std::string as_json(const Options& options, const Graph& graph, const Mixing& mi
   return json_text(json, 2) + "\n";
 }
 
-std::string as_text(const Options& options, const Graph& graph, const Mixing& mixing) {
+std::string graph_as_text(const GraphArguments& options, const Graph& graph, const Mixing& mixing) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<14}{}\n", name, value);
@@ -86,7 +86,7 @@ void check_size_of_file(std::size_t nodes) {
           " agents would take ", gigabytes, " GB, expected at most ", kLargestFile);
 }
 
-void run(const Options& options) {
+void show_graph(const GraphArguments& options) {
   const auto agents = at_least_one("--agents", options.agents);
   if (!options.out.empty()) check_size_of_file(agents);
   const auto graph = make_graph(options.graph, agents, options.seed);
@@ -96,7 +96,7 @@ void run(const Options& options) {
     save_npy(options.out, shape, mixing.weights.dense());
   }
   if (!options.svg.empty()) write_file(options.svg, graph_svg(graph, mixing));
-  fmt::print("{}", (options.json ? as_json : as_text)(options, graph, mixing));
+  fmt::print("{}", (options.json ? graph_as_json : graph_as_text)(options, graph, mixing));
 }
 
 template <class Table>
@@ -111,7 +111,7 @@ std::string help_of(std::string_view title, const Table& table) {
 void add_graph_command(App& app) {
   auto* command = app.add_subcommand(
       "graph", "build a graph and its mixing matrix W; print the mixing rate alpha = |W - 11'/n|");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GraphArguments>();
   command->add_option("--graph", options->graph, "Topology (see below)", "SPEC");
   command->add_option("--agents", options->agents, "Number of nodes", "N");
   command->add_option("--mixing", options->mixing, "Rule for the weights (see below)", "NAME");
@@ -123,7 +123,7 @@ void add_graph_command(App& app) {
   command->footer(help_of("\nTopologies:", graph_table()) +
                   help_of("\nMixing rules:", mixing_table()) +
                   "\nExample: porter graph --graph grid:4x5 --agents 20 --mixing fdla --svg g.svg");
-  command->callback([options] { run(*options); });
+  command->callback([options] { show_graph(*options); });
 }
 
 }  // namespace porter::cli

@@ -12,7 +12,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct KeysArguments {
   std::string folder, authority = "porter authority";
   std::vector<std::string> agents;
   int authority_days = 3650, agent_days = 365;
@@ -26,7 +26,7 @@ std::string date(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-void init(const Options& options) {
+void init(const KeysArguments& options) {
   with_hint(ErrorKind::usage, kHint, [&] {
     init_authority(options.folder, options.authority,
                    {.days = options.authority_days, .force = options.force});
@@ -38,7 +38,7 @@ void init(const Options& options) {
       options.authority, options.folder, options.authority_days, options.folder, options.folder);
 }
 
-void issue(const Options& options) {
+void issue(const KeysArguments& options) {
   for (const auto& agent : options.agents) {
     with_hint(ErrorKind::usage, kHint, [&] {
       issue_certificate(options.folder, agent,
@@ -61,7 +61,7 @@ nlohmann::ordered_json to_json(const CertificateInfo& info) {
           {"problems", info.problems}};
 }
 
-int show(const Options& options) {
+int show(const KeysArguments& options) {
   const auto list = inspect_keys(options.folder);
   auto json = nlohmann::ordered_json::array();
   int exit_code = 0;
@@ -87,7 +87,7 @@ void add_keys_command(App& app) {
   auto* command =
       app.add_subcommand("keys", "certificates by which networked agents know each other");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KeysArguments>();
   const auto add = [&](const char* name, const char* help) {
     auto* sub = command->add_subcommand(name, help);
     sub->add_option("folder", options->folder, "where the keys are")->required();

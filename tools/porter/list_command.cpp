@@ -18,21 +18,21 @@
 namespace porter::cli {
 namespace {
 
-struct Entry {
+struct ListEntry {
   std::string name, help;
 };
 
 template <class Row>
-std::vector<Entry> entries_of(const std::vector<Row>& table, std::string Row::*name,
-                              std::string Row::*help) {
-  std::vector<Entry> entries;
+std::vector<ListEntry> entries_of(const std::vector<Row>& table, std::string Row::*name,
+                                  std::string Row::*help) {
+  std::vector<ListEntry> entries;
   for (const auto& row : table) entries.push_back({row.*name, row.*help});
   return entries;
 }
 
 struct Kind {
   const char* name;
-  std::vector<Entry> entries;
+  std::vector<ListEntry> entries;
 };
 
 std::vector<Kind> kinds() {

@@ -15,7 +15,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct AuditArguments {
   std::string config;
   std::vector<std::string> overrides;
   std::int64_t m = 0, batch = 1, rounds = 0;
@@ -35,14 +35,14 @@ struct Options {
   bool json = false;
 };
 
-BatchSampler make_sampler(const Options& options, std::size_t m, std::size_t batch) {
+BatchSampler make_sampler(const AuditArguments& options, std::size_t m, std::size_t batch) {
   const auto kind = certified_sampler(options.sampler);
   require(kind.has_value(), ErrorKind::usage, "--sampler: there is no certified epsilon for ",
           choice_text(options.sampler), " to audit; expected fixed, poisson or full");
   return {*kind, m, *kind == Sampler::full ? m : batch};
 }
 
-AuditSetting common_setting(const Options& options, BatchSampler sampler) {
+AuditSetting common_setting(const AuditArguments& options, BatchSampler sampler) {
   return {.sampler = sampler,
           .adjacency = options.adjacency,
           .secure = options.noise == NoiseSource::secret,
@@ -51,7 +51,7 @@ AuditSetting common_setting(const Options& options, BatchSampler sampler) {
           .seed = options.seed};
 }
 
-AuditSetting bare_setting(const Options& options) {
+AuditSetting bare_setting(const AuditArguments& options) {
   const auto m = at_least_one("--m", options.m), batch = at_least_one("--batch", options.batch);
   auto setting = common_setting(options, make_sampler(options, m, batch));
   setting.clip = parse_clip(fmt::format("{}:{}", options.clip_kind, options.clip));
@@ -61,7 +61,7 @@ AuditSetting bare_setting(const Options& options) {
   return setting;
 }
 
-AuditSetting config_setting(Options& options, const RunParts& parts) {
+AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
   const auto& [config, facts] = std::tie(parts.config, parts.facts);
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
@@ -77,7 +77,7 @@ AuditSetting config_setting(Options& options, const RunParts& parts) {
   return setting;
 }
 
-void check_options(const Options& options, const AuditSetting& setting) {
+void check_options(const AuditArguments& options, const AuditSetting& setting) {
   check_setting(setting);
   if (options.config.empty()) options.delta.check(options.m);
   require(setting.fault != Fault::reused_noise || setting.secure, ErrorKind::usage,
@@ -88,7 +88,7 @@ void check_options(const Options& options, const AuditSetting& setting) {
           "--runs and --trainings: expected at least 10");
 }
 
-AuditRung climb(int rung, const Options& options, const AuditSetting& setting,
+AuditRung climb(int rung, const AuditArguments& options, const AuditSetting& setting,
                 const AuditSubject& subject, ThreadPool& pool) {
   StatusLine line;
   const auto report = [&](double share) {
@@ -118,8 +118,8 @@ bool any_caught(const std::vector<AuditRung>& rungs) {
   return std::ranges::any_of(rungs, &AuditRung::caught);
 }
 
-std::string as_text(const Options& options, const AuditSetting& setting,
-                    const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
+std::string audit_as_text(const AuditArguments& options, const AuditSetting& setting,
+                          const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
     text += fmt::format("{:<11}{}\n", name, value);
@@ -141,8 +141,8 @@ std::string as_text(const Options& options, const AuditSetting& setting,
   return text + "\n" + audit_verdict(setting, rungs) + "\n";
 }
 
-std::string as_json(const Options& options, const AuditSetting& setting,
-                    const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
+std::string audit_as_json(const AuditArguments& options, const AuditSetting& setting,
+                          const EpsilonInterval& certified, const std::vector<AuditRung>& rungs) {
   using Json = nlohmann::ordered_json;
   Json json = {
       {"sampler", choice_text(setting.sampler.kind())},
@@ -181,7 +181,7 @@ std::string as_json(const Options& options, const AuditSetting& setting,
   return json_text(json, 2) + "\n";
 }
 
-int run(Options options) {
+int run_audit(AuditArguments options) {
   std::optional<const RunParts> parts;
   std::optional<const BareSubject> bare;
   if (!options.config.empty())
@@ -201,7 +201,8 @@ int run(Options options) {
   std::vector<AuditRung> rungs;
   for (const int rung : options.rungs)
     rungs.push_back(climb(rung, options, setting, subject, pool));
-  fmt::print("{}", (options.json ? as_json : as_text)(options, setting, certified, rungs));
+  fmt::print("{}",
+             (options.json ? audit_as_json : audit_as_text)(options, setting, certified, rungs));
   return any_caught(rungs) ? 1 : 0;
 }
 
@@ -211,7 +212,7 @@ std::string help_of_faults() {
   return text;
 }
 
-void add_setting_options(App& command, Options& options) {
+void add_setting_options(App& command, AuditArguments& options) {
   auto* config =
       command.add_option("--config", options.config, "Audit this training", "CONFIG.toml");
   command
@@ -239,7 +240,7 @@ void add_setting_options(App& command, Options& options) {
 void add_privacy_audit(App& privacy) {
   auto* command = privacy.add_subcommand(
       "audit", "attack our own mechanism: is epsilon larger than what is promised?");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AuditArguments>();
   add_setting_options(*command, *options);
   command->add_option("--rung", options->rungs, "Which rungs (see below)", "1..5");
   command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary");
@@ -264,7 +265,7 @@ void add_privacy_audit(App& privacy) {
       "\nExample: porter privacy audit --m 100 --batch 100 --sampler full --sigma 0.2 --rounds 20\n"
       "         --delta 1e-3\n"
       "         porter privacy audit --config run.toml --set privacy.noise=secure");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_audit(*options); });
 }
 
 }  // namespace porter::cli

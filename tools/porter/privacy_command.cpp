@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PrivacyArguments {
   MechanismOptions mechanism;
   DeltaOption delta;
   double epsilon = 0;
@@ -42,7 +42,7 @@ void print(const MechanismOptions& mechanism, const std::string& text, Json json
 
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : nullptr; }
 
-void print_epsilon(const Options& options) {
+void print_epsilon(const PrivacyArguments& options) {
   const auto& mechanism = options.mechanism;
   const double delta = options.delta.delta;
   mechanism.require_noise();
@@ -70,7 +70,7 @@ void print_epsilon(const Options& options) {
         warnings);
 }
 
-void print_delta(const Options& options) {
+void print_delta(const PrivacyArguments& options) {
   const auto& mechanism = options.mechanism;
   const double epsilon = options.epsilon;
   mechanism.require_noise();
@@ -88,7 +88,7 @@ void print_delta(const Options& options) {
         {{"delta", value}, {"epsilon", epsilon}}, {});
 }
 
-void print_sigma(Options options) {
+void print_sigma(PrivacyArguments options) {
   auto& mechanism = options.mechanism;
   const double target = options.epsilon, delta = options.delta.delta;
   require(target > 0 && std::isfinite(target), ErrorKind::usage,
@@ -125,7 +125,7 @@ void add_privacy_command(App& app) {
   privacy->footer(
       "A promise is (epsilon, delta)-differential privacy for the records of one agent against\n"
       "everybody else. Values are certified: they may be a little too large, never too small.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PrivacyArguments>();
   const auto add = [&](const char* name, const char* help, const char* footer) {
     auto* command = privacy->add_subcommand(name, help);
     options->mechanism.add_to(*command);

@@ -11,7 +11,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct LedgerArguments {
   std::string file;
   bool json = false;
 };
@@ -27,7 +27,7 @@ EpsilonInterval spent(const LedgerView& view) {
   return epsilon(events, secure_delta(header.delta));
 }
 
-std::string as_json(const Options& options, const LedgerView& view) {
+std::string ledger_as_json(const LedgerArguments& options, const LedgerView& view) {
   const auto& header = view.header;
   nlohmann::ordered_json json = {
       {"file", options.file},
@@ -62,7 +62,7 @@ std::string charges_text(const LedgerView& view) {
   return text;
 }
 
-std::string as_text(const Options& options, const LedgerView& view) {
+std::string ledger_as_text(const LedgerArguments& options, const LedgerView& view) {
   const auto& header = view.header;
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
@@ -84,9 +84,9 @@ std::string as_text(const Options& options, const LedgerView& view) {
   return text;
 }
 
-void run(const Options& options) {
+void show_ledger(const LedgerArguments& options) {
   const auto view = read_ledger(options.file);
-  fmt::print("{}", (options.json ? as_json : as_text)(options, view));
+  fmt::print("{}", (options.json ? ledger_as_json : ledger_as_text)(options, view));
 }
 
 }  // namespace
@@ -94,14 +94,14 @@ void run(const Options& options) {
 void add_privacy_ledger(App& privacy) {
   auto* command = privacy.add_subcommand(
       "ledger", "show an agent's privacy ledger and verify every record of it");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LedgerArguments>();
   command->add_option("file", options->file, "The ledger", "FILE")->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "\nA damaged, foreign or reordered ledger is refused with the offset of the damage.\n"
       "Reading takes no lock and repairs nothing, so it is safe while the agent runs; a\n"
       "charge that is being written at that moment may show as torn.");
-  command->callback([options] { run(*options); });
+  command->callback([options] { show_ledger(*options); });
 }
 
 }  // namespace porter::cli

@@ -15,7 +15,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct PlanArguments {
   PlanRequest request;
   std::optional<double> alpha, rho;
   std::string graph, mixing = "fdla", compressor, bytes;
@@ -25,7 +25,7 @@ struct Options {
 };
 
 // With batches of one record every round may use it, whatever the order.
-[[noreturn]] void refuse_sampler(const Options& options) {
+[[noreturn]] void refuse_sampler(const PlanArguments& options) {
   const auto& request = options.request;
   PrivacyEvent event;
   event.sampler = Sampler::full;
@@ -38,7 +38,7 @@ struct Options {
        " for b = 1, T = ", event.steps, "; expected fixed, poisson or full");
 }
 
-PlanRequest request_of(const Options& options) {
+PlanRequest request_of(const PlanArguments& options) {
   auto request = options.request;
   for (const auto& [option, value] : {std::pair("--m", request.records),
                                       {"--agents", request.agents},
@@ -60,7 +60,7 @@ PlanRequest request_of(const Options& options) {
   return request;
 }
 
-void set_network(const Options& options, PlanRequest& request, PlanSources& sources) {
+void set_network(const PlanArguments& options, PlanRequest& request, PlanSources& sources) {
   if (options.alpha || options.graph.empty()) {
     request.alpha = options.alpha.value_or(0);
     sources.network = options.alpha ? "given" : "not given: a complete graph";
@@ -86,7 +86,7 @@ double payload_bytes(const Compressor& compressor, std::size_t dim) {
   return static_cast<double>(payload.size());
 }
 
-void set_compressor(const Options& options, PlanRequest& request, PlanSources& sources) {
+void set_compressor(const PlanArguments& options, PlanRequest& request, PlanSources& sources) {
   if (options.rho) {
     request.rho = *options.rho;
     sources.compressor = "given";
@@ -117,7 +117,7 @@ double bytes_of(const std::string& text) {
        "\"");
 }
 
-void run(const Options& options) {
+void show_plan(const PlanArguments& options) {
   auto request = request_of(options);
   PlanSources sources;
   set_network(options, request, sources);
@@ -144,7 +144,7 @@ void run(const Options& options) {
 void add_privacy_plan(App& privacy) {
   auto* command = privacy.add_subcommand(
       "plan", "which batch size and how many rounds: noise, traffic, what the theorems allow");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanArguments>();
   auto& request = options->request;
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
     return command->add_option(name, value, help, type);
@@ -188,7 +188,7 @@ void add_privacy_plan(App& privacy) {
       "Example: porter privacy plan --m 6000 --agents 10 --dim 50890 --graph erdos-renyi:0.8 \\\n"
       "           --compressor random_k:0.05 --epsilon 2 --delta 1e-5\n"
       "         or --bytes 4MB instead of --compressor: which b, T, gossip steps and messages");
-  command->callback([options] { run(*options); });
+  command->callback([options] { show_plan(*options); });
 }
 
 }  // namespace porter::cli

@@ -42,7 +42,7 @@ std::string as_json(const std::vector<PaperClaim>& claims) {
   return json_text(json, 2) + "\n";
 }
 
-void run(bool json, bool markdown) {
+void show_table(bool json, bool markdown) {
   const auto claims = paper_claims();
   const auto table = as_table(claims);
   fmt::print("{}", json ? as_json(claims)
@@ -61,7 +61,7 @@ void add_privacy_table(App& privacy) {
   const auto json = std::make_shared<bool>(false), markdown = std::make_shared<bool>(false);
   auto* as_json = command->add_flag("--json", *json, "Print JSON");
   command->add_flag("--markdown", *markdown, "Print Markdown")->excludes(as_json);
-  command->callback([json, markdown] { run(*json, *markdown); });
+  command->callback([json, markdown] { show_table(*json, *markdown); });
 }
 
 }  // namespace porter::cli

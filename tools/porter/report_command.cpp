@@ -8,13 +8,13 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::vector<std::filesystem::path> folders;
   std::filesystem::path out = "report.html";
   std::string title = "Training report", intro;
 };
 
-void report(const Options& options) {
+void report(const ReportArguments& options) {
   const auto traces = load_traces(options.folders);
   write_file(options.out, html_report(options.title, options.intro, traces));
   fmt::print("wrote {} ({} run{})\n", options.out.string(), traces.size(),
@@ -25,7 +25,7 @@ void report(const Options& options) {
 
 void add_report_command(App& app) {
   auto* command = app.add_subcommand("report", "write one self-contained HTML page over runs");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportArguments>();
   command
       ->add_option("folders", options->folders,
                    "run folders, or folders that hold several run folders", "DIR")

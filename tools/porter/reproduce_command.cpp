@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReproduceArguments {
   std::vector<std::string> names;
   std::string out = "runs/reproduce";
   bool list = false, quick = false, force = false;
@@ -37,7 +37,7 @@ struct Entry {
   fs::path folder = {};   // of a file that is not built in
 };
 
-std::vector<Entry> built_in(const Options& options) {
+std::vector<Entry> built_in(const ReproduceArguments& options) {
   std::vector<Entry> entries = {
       {"fig1", "Figure 1: the two clipping operators", clipping_report},
       {"table1", "Table 1: utility and communication, orders (--m, --n, --d, --epsilon, ...)",
@@ -92,7 +92,7 @@ std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::
   return out;
 }
 
-std::string command_for(const Entry& entry, const Options& options) {
+std::string command_for(const Entry& entry, const ReproduceArguments& options) {
   std::string line = "porter reproduce " + entry.name;
   if (!entry.folder.empty()) line += ".toml";
   if (options.quick) line += " --quick";
@@ -101,8 +101,8 @@ std::string command_for(const Entry& entry, const Options& options) {
 }
 
 // Nothing when it was interrupted.
-std::optional<StudyReport> carry_out(const Entry& entry, const Study& study, const Options& options,
-                                     const std::string& place) {
+std::optional<StudyReport> carry_out(const Entry& entry, const Study& study,
+                                     const ReproduceArguments& options, const std::string& place) {
   GridProgress progress(study, place + ' ' + study.name);
   const auto result = run_grid(study, fs::path(options.out) / entry.name,
                                progress.hooks(options.threads), options.force);
@@ -149,7 +149,7 @@ void print_report(const StudyReport& report, const fs::path& folder) {
   std::fflush(stdout);
 }
 
-int run(const Options& options) {
+int run_reproduce(const ReproduceArguments& options) {
   const auto all = built_in(options);
   if (options.list || options.names.empty()) {
     print_list(all);
@@ -206,7 +206,7 @@ void add_orders_options(App& command, OrdersRequest& orders) {
 void add_reproduce_command(App& app) {
   auto* command = app.add_subcommand(
       "reproduce", "the paper's figures, tables and theorems, held against measured curves");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReproduceArguments>();
   command->add_option(
       "names", options->names,
       "what to reproduce: names of --list or what they begin with (soteria: soteria-*), all, or "
@@ -229,7 +229,7 @@ void add_reproduce_command(App& app) {
       "config: an interrupted call goes on where it stopped, and more seeds train only what is\n"
       "new. A run that diverges or fails is shown with its reason. A data set that is missing is\n"
       "replaced by built-in data, and the page says so. See docs/reproducing.md.");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_reproduce(*options); });
 }
 
 }  // namespace porter::cli

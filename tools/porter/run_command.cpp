@@ -8,7 +8,7 @@
 namespace porter::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
   std::string config;
   std::vector<std::string> overrides;
   OutOptions out;
@@ -16,7 +16,7 @@ struct Options {
   RankOptions ranks;
 };
 
-int run(const Options& options) {
+int run_config(const RunArguments& options) {
   const auto existing = options.out.existing("run");
   const auto config = load_config(options.config, options.overrides);
   require(config.run.engine != EngineKind::tls, ErrorKind::usage,
@@ -40,7 +40,7 @@ int run(const Options& options) {
 
 void add_run_command(App& app) {
   auto* command = app.add_subcommand("run", "train one model as a config file says");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   command->add_option("config", options->config, "the config file (TOML)")->required();
   command->add_overrides(options->overrides, "override a key, e.g. --set algorithm.step=0.05");
   command->add_option("--out", options->out.out, "folder of the run (default: runs/NAME-TIME)");
@@ -69,7 +69,7 @@ void add_run_command(App& app) {
       "and checkpoint/. Ctrl-C writes a checkpoint. docs/architecture.md explains the config.\n"
       "On a cluster: mpirun -n RANKS porter run CONFIG --set run.engine=mpi --out DIR, with up to\n"
       "one rank per agent; the results have the same bits.");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_config(*options); });
 }
 
 }  // namespace porter::cli

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRows = 30;  // of the table on the terminal
 
-struct Options {
+struct SweepArguments {
   std::string config;
   std::vector<std::string> vary, overrides;
   OutOptions out;
@@ -25,7 +25,7 @@ struct Options {
   bool dry_run = false, json = false;
 };
 
-SweepOptions sweep_options(const Options& options) {
+SweepOptions sweep_options(const SweepArguments& options) {
   auto out = options.sweep;
   for (const auto& text : options.vary) {
     const auto equals = text.find('=');
@@ -37,7 +37,7 @@ SweepOptions sweep_options(const Options& options) {
 }
 
 // What to type to get the same again.
-std::string command_line(const Options& options) {
+std::string command_line(const SweepArguments& options) {
   std::string line = "porter sweep " + shell_word(options.config);
   for (const auto& vary : options.vary) line += " --vary " + shell_word(vary);
   for (const auto& set : options.overrides) line += " --set " + shell_word(set);
@@ -73,7 +73,7 @@ void print_result(const Sweep& sweep, const SweepResult& result, const fs::path&
   fmt::print("report: {}\n", fs::absolute(out / "report.html").lexically_normal().string());
 }
 
-int run(const Options& options) {
+int run_sweep_command(const SweepArguments& options) {
   const auto existing = options.out.existing("sweep");
   const auto sweep = load_sweep(options.config, options.overrides, sweep_options(options));
   if (!options.json) print_plan(sweep);
@@ -110,7 +110,7 @@ int run(const Options& options) {
 void add_sweep_command(App& app) {
   auto* command = app.add_subcommand(
       "sweep", "search for the best settings: a grid or at random, several seeds");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepArguments>();
   command
       ->add_option("config", options->config, "the config file (TOML), may have a [sweep] section")
       ->required();
@@ -145,7 +145,7 @@ void add_sweep_command(App& app) {
       "journal.jsonl. Results do not depend on --jobs or on interruptions. The epsilon of a run "
       "does\n"
       "not cover the search on the same data. See docs/sweep.md.");
-  command->callback([options] { return run(*options); });
+  command->callback([options] { return run_sweep_command(*options); });
 }
 
 }  // namespace porter::cli

@@ -17,6 +17,7 @@ namespace porter {
 
 inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 56;
+inline constexpr std::size_t kLengthBytes = 4;  ///< before each vector
 
 /// The same for all agents of a run and for no other run.
 using RunId = std::array<std::byte, 16>;

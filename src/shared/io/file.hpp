@@ -50,7 +50,9 @@ void make_private_folder(const std::filesystem::path& path);
 /// umask; elsewhere the umask decides. -1, and errno says why.
 int open_plain(const std::filesystem::path& path, int flags);
 
-/// Why the last call failed; links by name.
+/// Why the last call failed, by errno.
+std::string reason();
+/// The same of open_plain; links by name.
 std::string open_reason();
 
 /// A stream that writes behind the end of a file, made if it is not there, by open_plain.
