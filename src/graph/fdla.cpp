@@ -225,6 +225,7 @@ class Solver {
 }  // namespace
 
 FdlaResult solve_fdla(const Graph& graph, double constant, double constant_rate) {
+  fix_eigen_blocks();
   return Solver(graph, constant, constant_rate).solve();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Eigen/Dense>
 #include <vector>
 
+#include "eigen.hpp"
 #include "porter/graph/graph.hpp"
 
 namespace porter {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spectrum.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
 
+#include "eigen.hpp"
 #include "lanczos.hpp"
 #include "porter/core/error.hpp"
 #include "topologies.hpp"
