@@ -71,7 +71,7 @@ void set_privacy(Sections& sections, const AlgorithmInfo& info, const std::strin
   require(!present || info.noise != Noise::never, ErrorKind::usage, source,
           ": [privacy]: ", info.name,
           " adds no noise; remove the section, or choose an algorithm that adds it (porter-dp)");
-  if (present || info.noise == Noise::always) config.privacy.emplace();
+  if (present || info.noise == Noise::always) config.privacy = Config::Privacy{};
 }
 
 void read_keys(Sections& sections, Config& config) {

@@ -111,15 +111,16 @@ std::int64_t TomlSection::integer(std::string_view key, const toml::node& node, 
 
 void TomlSection::refuse_unknown_keys() const {
   if (table_ == nullptr) return;
-  for (const auto& [key, node] : *table_) {
-    if (known_.contains(key.str())) continue;
+  for (const auto& entry : *table_) {
+    const auto key = entry.first.str();
+    if (known_.contains(key)) continue;
     const auto nearest = std::min_element(known_.begin(), known_.end(), [&](auto& a, auto& b) {
-      return edit_distance(a, key.str()) < edit_distance(b, key.str());
+      return edit_distance(a, key) < edit_distance(b, key);
     });
-    const bool close = edit_distance(*nearest, key.str()) <= 2;
+    const bool close = edit_distance(*nearest, key) <= 2;
     std::string all;
     for (const auto& known : known_) all += (all.empty() ? "" : ", ") + known;
-    reject(key.str(), "unknown key", close ? "; did you mean " + *nearest + "?" : "", " [", name_,
+    reject(key, "unknown key", close ? "; did you mean " + *nearest + "?" : "", " [", name_,
            "] has: ", all);
   }
 }

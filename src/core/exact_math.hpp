@@ -11,6 +11,9 @@ namespace porter {
 // not depend on the C library. Their series are plain Taylor series, cut where a term is below
 // 2^-56.
 
+// ln 2 in two parts; the first has 21 zero bits at its end, so that an exponent times it is exact.
+inline constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
+
 // log of a positive normal double; error below 2 units in the last place.
 inline double exact_log(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -24,8 +27,6 @@ inline double exact_log(double x) {
   const double z = s * s;
   double series = 0;
   for (int k = 21; k >= 3; k -= 2) series = (series + 1.0 / k) * z;
-  // ln 2 in two parts, so that exponent * high is exact.
-  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   const auto e = static_cast<double>(exponent);
   return e * kLn2High + (2 * s + (2 * s * series + e * kLn2Low));
 }

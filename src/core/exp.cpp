@@ -4,13 +4,12 @@
 
 #include "core/vector_math.hpp"
 #include "core/vectors.hpp"
+#include "exact_math.hpp"
 
 namespace porter {
 namespace {
 
 constexpr double kLog2E = 0x1.71547652b82fep0;
-// ln 2 in two parts; the first has 21 zero bits at its end, so that n times it is exact.
-constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kReach = 708;
 // Added to a small number, it leaves the number rounded to an integer in the low bits.
 constexpr double kRound = 0x1.8p52;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 #include "core/registry.hpp"
 #include "core/text.hpp"
@@ -48,8 +47,9 @@ double importance(const Sweep& sweep, const SweepResult& result, std::size_t key
     if (setting.status == RunEnd::finished)  // the best comes first
       best.try_emplace(sweep.settings[setting.setting].values[key], *setting.mean);
   if (best.size() < 2) return 0;
-  const auto [low, high] = std::ranges::minmax(std::views::values(best));
-  return high - low;
+  const auto [low, high] =
+      std::ranges::minmax_element(best, {}, [](const auto& row) { return row.second; });
+  return high->second - low->second;
 }
 
 HeatCell cell_of(const Sweep& sweep, const SettingResult& setting) {

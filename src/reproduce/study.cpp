@@ -54,11 +54,12 @@ StoredFigures stored_figures(TomlSection& section, const toml::node& node) {
                 "expected { metric = number, ... } or a list of these, one per value, found ",
                 toml_text(node));
   StoredFigures out;
-  for (const auto& [metric, value] : *node.as_table()) {
-    section.check(value.is_number(), "reference", metric.str(), ": expected a number, found ",
+  for (const auto& [key, value] : *node.as_table()) {
+    const std::string metric(key.str());
+    section.check(value.is_number(), "reference", metric, ": expected a number, found ",
                   toml_text(value));
-    section.located("reference", [&] { find_column(std::string(metric.str())); });
-    out[std::string(metric.str())] = *value.value<double>();
+    section.located("reference", [&] { find_column(metric); });
+    out[metric] = *value.value<double>();
   }
   return out;
 }

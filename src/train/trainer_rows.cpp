@@ -112,7 +112,8 @@ Checkpoint Trainer::checkpoint() {
   if (auto agents = kept_agents(true)) checkpoint.agents = std::move(*agents);
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto agents = kept_agents(copied);
-    std::visit([&](const auto* rows) { checkpoint.matrices[name] = pack(*rows, agents); }, matrix);
+    auto& packed = checkpoint.matrices[name];
+    std::visit([&](const auto* rows) { packed = pack(*rows, agents); }, matrix);
   }
   return checkpoint;
 }
@@ -134,7 +135,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& source) {
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto& array = member(checkpoint.matrices, name, source);
     const auto agents = kept_agents(copied);
-    std::visit([&](auto* rows) { unpack(array, name, source, agents, *rows); }, matrix);
+    std::visit([&, &key = name](auto* rows) { unpack(array, key, source, agents, *rows); }, matrix);
   }
   const auto releases = now_.releases;
   now_ = now;
