@@ -30,7 +30,7 @@ Checkpoint merge_agents(const Config& config, const std::vector<fs::path>& agent
     parts.push_back(final_checkpoint(config, agents[agent], agent));
     names.push_back(agents[agent].string());
   }
-  auto whole = merge(parts, names);
+  auto whole = merge_checkpoints(parts, names);
   whole.now.previous = measured.previous;
   whole.now.best = measured.best;
   whole.now.x_best = measured.x_best;

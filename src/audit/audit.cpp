@@ -72,7 +72,7 @@ void check_setting(const AuditSetting& setting) {
 
 EpsilonInterval certified_epsilon(const AuditSetting& setting) {
   check_setting(setting);
-  return epsilon(
+  return privacy::epsilon(
       setting.sampler.event(setting.adjacency, setting.sigma, setting.clip.tau, setting.rounds),
       setting.delta);
 }

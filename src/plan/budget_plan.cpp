@@ -124,7 +124,7 @@ BudgetPlan make_budget_plan(const PlanRequest& request, AgentData data, double b
   event.noise_multiplier = calibrate_noise_multiplier(event, request.epsilon, request.delta);
   const auto cell = gradients.cell(event, event.noise_multiplier);
   plan.recommended = budget_choice(request, data, cell, best.gossip, best.kept);
-  plan.epsilon = epsilon(event, request.delta).upper;
+  plan.epsilon = privacy::epsilon(event, request.delta).upper;
   plan.hopeless = noise.hopeless;
   judge(request, data, bytes, plan);
   return plan;

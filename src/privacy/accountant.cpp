@@ -83,7 +83,7 @@ double noise_multiplier(double sigma, std::size_t batch, double clip) {
   return sigma * static_cast<double>(batch) / clip;
 }
 
-EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
+EpsilonInterval privacy::epsilon(std::span<const PrivacyEvent> events, double delta) {
   check_delta(delta);
   const auto mechanisms = checked_mechanisms(events);
   const auto exactly = [](Bounds bounds, const char* method) {
@@ -102,11 +102,11 @@ EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta) {
   return interval_below(*upper, mechanisms, delta);
 }
 
-EpsilonInterval epsilon(const PrivacyEvent& event, double delta) {
+EpsilonInterval privacy::epsilon(const PrivacyEvent& event, double delta) {
   return epsilon(std::span(&event, 1), delta);
 }
 
-double delta(std::span<const PrivacyEvent> events, double epsilon) {
+double privacy::delta(std::span<const PrivacyEvent> events, double epsilon) {
   require(epsilon >= 0 && std::isfinite(epsilon), ErrorKind::usage,
           "epsilon: expected a finite number >= 0, found ", epsilon);
   const auto mechanisms = checked_mechanisms(events);

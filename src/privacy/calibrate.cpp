@@ -137,7 +137,7 @@ bool keeps(PrivacyEvent event, double z, double target, double delta) {
     }
     before = value;
   }
-  return epsilon(event, delta).upper <= target;
+  return privacy::epsilon(event, delta).upper <= target;
 }
 
 }  // namespace

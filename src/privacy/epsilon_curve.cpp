@@ -40,7 +40,7 @@ struct EpsilonCurve::State {
   double exact(std::uint64_t steps) const {
     auto shorter = event;
     shorter.steps = steps;
-    return epsilon(shorter, delta).upper;
+    return privacy::epsilon(shorter, delta).upper;
   }
 
   // Coarser grids bound from above as well: the coarsest that is good enough after all steps.
@@ -104,7 +104,7 @@ double EpsilonCurve::exact(std::uint64_t steps) const {
 }
 
 EpsilonInterval EpsilonCurve::interval() const {
-  if (state_->losses.empty()) return epsilon(state_->event, state_->delta);
+  if (state_->losses.empty()) return privacy::epsilon(state_->event, state_->delta);
   return interval_below(state_->end, std::span(&state_->mechanism, 1), state_->delta);
 }
 

@@ -74,7 +74,7 @@ PaperClaim claim_of(const char* data, std::size_t records, double claimed, std::
   event.batch = 1;
   event.noise_multiplier = noise_multiplier(sigma, 1, 1);
   event.steps = rounds;
-  return {data, records, claimed, rounds, sigma, epsilon(event, kPaperDelta)};
+  return {data, records, claimed, rounds, sigma, privacy::epsilon(event, kPaperDelta)};
 }
 
 std::string name_of(const PaperClaim& claim) {

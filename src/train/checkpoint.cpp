@@ -174,7 +174,8 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
   return to_checkpoint(load_npz(path, ByteArrays::bytes), path.string());
 }
 
-Checkpoint merge(const std::vector<Checkpoint>& parts, const std::vector<std::string>& sources) {
+Checkpoint merge_checkpoints(const std::vector<Checkpoint>& parts,
+                             const std::vector<std::string>& sources) {
   Checkpoint whole = parts.at(0);
   whole.agents.clear();
   for (auto& [name, rows] : whole.matrices) rows = merge_rows(name, parts, sources);

@@ -167,7 +167,7 @@ EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
     return svrg_epsilon(sampler_, config_.privacy->adjacency, sigma_, tau_, releases,
                         accounted_delta_);
   if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
-  return porter::epsilon(event(releases), accounted_delta_);
+  return privacy::epsilon(event(releases), accounted_delta_);
 }
 
 PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {

@@ -15,7 +15,7 @@ EpsilonInterval with_share(const BatchSampler& sampler, Adjacency adjacency, dou
   const std::array events = {
       sampler.event(adjacency, std::sqrt(1 - share) * sigma, 2 * tau, releases),
       all.event(adjacency, std::sqrt(share) * sigma, tau, releases)};
-  return epsilon(events, delta);
+  return privacy::epsilon(events, delta);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST(Bits, OfAccountantAndAuditAreTheSameOnEveryInstructionSet) {
   std::vector<std::vector<double>> found;
   for_every_simd_target([&](const std::string&) {
     const PrivacyEvent event{.records = 3256, .batch = 7, .noise_multiplier = 0.9, .steps = 1000};
-    const auto interval = epsilon(event, 1e-5);
+    const auto interval = privacy::epsilon(event, 1e-5);
     const AuditSetting setting{.sampler = {Sampler::fixed, 40, 7},
                                .clip = parse_clip("linear:0.7"),
                                .sigma = 0.05,

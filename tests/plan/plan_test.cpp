@@ -11,6 +11,8 @@
 namespace porter {
 namespace {
 
+using privacy::delta, privacy::epsilon;
+
 // a9a in ten parts, with a promise that is worth something.
 PlanRequest a9a() {
   PlanRequest request;

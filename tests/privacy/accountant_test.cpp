@@ -12,6 +12,8 @@
 namespace porter {
 namespace {
 
+using privacy::delta, privacy::epsilon;
+
 PrivacyEvent fixed(std::size_t m, std::size_t b, double z, std::uint64_t steps) {
   return {
       .sampler = Sampler::fixed, .records = m, .batch = b, .noise_multiplier = z, .steps = steps};
@@ -140,9 +142,9 @@ TEST(Accountant, AnswersOrRefusesWhateverIsAsked) {
       const auto interval = epsilon(event, delta);
       EXPECT_GE(interval.upper, interval.lower);
       EXPECT_GE(interval.lower, 0);
-      const double at_zero = porter::delta(std::span(&event, 1), 0);
+      const double at_zero = privacy::delta(std::span(&event, 1), 0);
       EXPECT_TRUE(at_zero >= 0 && at_zero <= 1) << at_zero;
-      EXPECT_TRUE(porter::delta(std::span(&event, 1), 1e300) <= 1);
+      EXPECT_TRUE(privacy::delta(std::span(&event, 1), 1e300) <= 1);
     }
   for (const double target : {1e-300, 1e-12, 1e12, 1e300}) {
     auto event = fixed(1000, 10, 0, 10);

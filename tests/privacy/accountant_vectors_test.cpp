@@ -11,6 +11,8 @@
 namespace porter {
 namespace {
 
+using privacy::delta, privacy::epsilon;
+
 PrivacyEvent event_of(const VectorRow& row) {
   PrivacyEvent event;
   const auto& sampling = row.text("sampling");

@@ -14,6 +14,8 @@
 namespace porter {
 namespace {
 
+using privacy::delta, privacy::epsilon;
+
 LossPhase gaussian_phase(double mu, std::uint64_t steps, double delta) {
   const GridSpec grid{
       .step = mu / 24, .cells_per_octave = 128, .tail = 1e-6 * delta / static_cast<double>(steps)};

@@ -13,6 +13,8 @@
 namespace porter {
 namespace {
 
+using privacy::delta, privacy::epsilon;
+
 std::vector<VectorRow> single_steps() {
   return read_vectors(source_dir() + "/tests/privacy/vectors/single_steps.csv");
 }

@@ -48,11 +48,11 @@ void print_epsilon(const PrivacyArguments& options) {
   mechanism.require_noise();
   const auto warnings = options.delta.check(mechanism.records);
   refuse_uncertified(mechanism, [delta](const PrivacyEvent& unamplified) {
-    return concat("epsilon = ", rounded_up(epsilon(unamplified, delta).upper),
+    return concat("epsilon = ", rounded_up(privacy::epsilon(unamplified, delta).upper),
                   " at delta = ", delta);
   });
   const auto event = mechanism.event();
-  const auto interval = epsilon(event, delta);
+  const auto interval = privacy::epsilon(event, delta);
   const double renyi = renyi_epsilon(std::span(&event, 1), delta);
   auto text = fmt::format(
       "delta          {:g}\n"
@@ -77,11 +77,11 @@ void print_delta(const PrivacyArguments& options) {
   require(epsilon >= 0 && std::isfinite(epsilon), ErrorKind::usage,
           "--epsilon: expected a finite number >= 0, found ", epsilon);
   refuse_uncertified(mechanism, [epsilon](const PrivacyEvent& unamplified) {
-    return concat("delta = ", rounded_up(delta(std::span(&unamplified, 1), epsilon)),
+    return concat("delta = ", rounded_up(privacy::delta(std::span(&unamplified, 1), epsilon)),
                   " at epsilon = ", epsilon);
   });
   const auto event = mechanism.event();
-  const double value = delta(std::span(&event, 1), epsilon);
+  const double value = privacy::delta(std::span(&event, 1), epsilon);
   print(mechanism,
         fmt::format("epsilon        {:g}\ndelta          {}  (certified)\n", epsilon,
                     rounded_up(value)),
@@ -101,7 +101,7 @@ void print_sigma(PrivacyArguments options) {
   });
   const double multiplier = calibrate_noise_multiplier(mechanism.event(), target, delta);
   mechanism.multiplier = multiplier;
-  const auto interval = epsilon(mechanism.event(), delta);
+  const auto interval = privacy::epsilon(mechanism.event(), delta);
   const auto sigma = mechanism.sigma_of(multiplier);  // what is asked for, where there is a b
   print(mechanism,
         fmt::format("delta          {:g}\n"

@@ -24,7 +24,7 @@ EpsilonInterval spent(const LedgerView& view) {
     events.push_back(sampler.secure_event(parse_choice<Adjacency>(header.adjacency),
                                           phase.noise_stddev, header.clip, phase.charges));
   }
-  return epsilon(events, secure_delta(header.delta));
+  return privacy::epsilon(events, secure_delta(header.delta));
 }
 
 std::string ledger_as_json(const LedgerArguments& options, const LedgerView& view) {

@@ -67,6 +67,9 @@ struct EpsilonInterval {
   std::string method;
 };
 
+/// Functions with short names have a namespace of their own.
+namespace privacy {
+
 /// The smallest epsilon at this delta for all events one after the other, adaptively chosen.
 /// Events may differ in everything but the adjacency and the level.
 EpsilonInterval epsilon(std::span<const PrivacyEvent> events, double delta);
@@ -74,6 +77,8 @@ EpsilonInterval epsilon(const PrivacyEvent& event, double delta);
 
 /// The smallest delta at this epsilon, certified from above.
 double delta(std::span<const PrivacyEvent> events, double epsilon);
+
+}  // namespace privacy
 
 /// A valid but looser epsilon from Renyi differential privacy, computed independently of the above:
 /// never smaller than the truth. Infinite for Poisson sampling with replace-one neighbours, for

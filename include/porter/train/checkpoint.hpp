@@ -48,6 +48,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path);
 
 /// One of all agents from one of each: every agent's own rows; counts are summed up, or the
 /// largest. `sources` are what errors call them.
-Checkpoint merge(const std::vector<Checkpoint>& parts, const std::vector<std::string>& sources);
+Checkpoint merge_checkpoints(const std::vector<Checkpoint>& parts,
+                             const std::vector<std::string>& sources);
 
 }  // namespace porter
