@@ -64,6 +64,8 @@ TEST_F(ConfigCommand, ListsNames) {
     EXPECT_NE(text.find(info.name + " "), std::string::npos) << info.name;
   for (const std::string kind : {"compressors", "models", "graphs", "mixings", "data"})
     EXPECT_GE(Json::parse(output("list " + kind + " --json")).size(), 4U) << kind;
+  EXPECT_EQ(Json::parse(output("list --json")).size(), 6U);
+  EXPECT_NE(output("list").find("algorithms\n  porter-dp "), std::string::npos) << output("list");
   expect_refused("list ", {{"animals", "algorithms, compressors"}});
 }
 
@@ -71,6 +73,7 @@ TEST_F(ConfigCommand, CompletesWords) {
   EXPECT_TRUE(completes("\"\"", "privacy"));
   EXPECT_TRUE(completes("privacy \"\"", "epsilon"));
   EXPECT_TRUE(completes("privacy epsilon --noi", "--noise-multiplier"));
+  EXPECT_TRUE(completes("list al", "algorithms"));
   EXPECT_TRUE(completes("run c.toml --set algo", "algorithm.name="));
   EXPECT_TRUE(completes("run c.toml --set algorithm.name =", "beer"));
   EXPECT_TRUE(completes("run c.toml --set privacy.noise = se", "secure"));

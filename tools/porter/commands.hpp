@@ -18,6 +18,7 @@ void add_graph_command(App& app);
 void add_data_command(App& app);
 void add_config_command(App& app);
 void add_list_command(App& app);
+std::vector<std::string> list_kinds();  // what `porter list` knows
 void add_completion_command(App& app);
 void add_privacy_command(App& app);  // epsilon, delta and sigma; the others below
 void add_privacy_table(App& privacy);

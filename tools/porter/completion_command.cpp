@@ -40,6 +40,7 @@ std::vector<std::string> candidates(const App& app, const std::vector<std::strin
   };
   if (from_end(0) == "=" && from_end(2) == "--set") return values_of(from_end(1));
   if (from_end(1) == "=" && from_end(3) == "--set") return values_of(from_end(2));
+  if (words.size() == 2 && words[0] == "list") return list_kinds();
   if (from_end(1) == "--set" || from_end(1) == "--vary") return keys();
   return app.completions(words);
 }

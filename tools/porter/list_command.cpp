@@ -45,18 +45,40 @@ std::vector<Kind> kinds() {
           {"data", entries_of(known_data(), &KnownData::name, &KnownData::what)}};
 }
 
+nlohmann::ordered_json to_json(const Kind& kind) {
+  auto array = nlohmann::ordered_json::array();
+  for (const auto& entry : kind.entries)
+    array.push_back({{"name", entry.name}, {"help", entry.help}});
+  return array;
+}
+
+void print_kind(const Kind& kind, const char* indent) {
+  std::size_t width = 0;
+  for (const auto& entry : kind.entries) width = std::max(width, entry.name.size());
+  for (const auto& entry : kind.entries)
+    fmt::print("{}{:<{}}  {}\n", indent, entry.name, width, entry.help);
+}
+
 void list(const std::string& name, bool json) {
   const auto known = kinds();
-  const auto& all = find_named(known, name, "kind").entries;
-  if (json) {
-    auto array = nlohmann::ordered_json::array();
-    for (const auto& entry : all) array.push_back({{"name", entry.name}, {"help", entry.help}});
-    fmt::print("{}\n", json_text(array, 2));
-    return;
+  const auto& kind = find_named(known, name, "kind");
+  if (json)
+    fmt::print("{}\n", json_text(to_json(kind), 2));
+  else
+    print_kind(kind, "");
+}
+
+void list_all(bool json) {
+  nlohmann::ordered_json all;
+  for (const auto& kind : kinds()) {
+    if (json) {
+      all[kind.name] = to_json(kind);
+      continue;
+    }
+    fmt::print("{}\n", kind.name);
+    print_kind(kind, "  ");
   }
-  std::size_t width = 0;
-  for (const auto& entry : all) width = std::max(width, entry.name.size());
-  for (const auto& entry : all) fmt::print("{:<{}}  {}\n", entry.name, width, entry.help);
+  if (json) fmt::print("{}\n", json_text(all, 2));
 }
 
 }  // namespace
@@ -66,11 +88,23 @@ void add_list_command(App& app) {
     std::string kind;
     bool json = false;
   };
-  auto* command = app.add_subcommand("list", "the names that a config may have");
+  auto* command =
+      app.add_subcommand("list", "the names that a config may have, of one kind or all");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, names_of(kinds()), "KIND")->required();
+  command->add_option("kind", options->kind, names_of(kinds()), "KIND");
   command->add_flag("--json", options->json, "print JSON");
-  command->callback([options] { list(options->kind, options->json); });
+  command->callback([options] {
+    if (options->kind.empty())
+      list_all(options->json);
+    else
+      list(options->kind, options->json);
+  });
+}
+
+std::vector<std::string> list_kinds() {
+  std::vector<std::string> names;
+  for (const auto& kind : kinds()) names.emplace_back(kind.name);
+  return names;
 }
 
 }  // namespace porter::cli
