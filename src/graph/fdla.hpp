@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "eigen.hpp"
+#include "core/eigen.hpp"
 #include "porter/graph/graph.hpp"
 
 namespace porter {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "eigen.hpp"
+#include "core/eigen.hpp"
 #include "lanczos.hpp"
 #include "porter/core/error.hpp"
 #include "topologies.hpp"

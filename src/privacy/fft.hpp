@@ -6,8 +6,11 @@
 #include <complex>
 #include <cstddef>
 #include <limits>
-#include <unsupported/Eigen/FFT>
 #include <vector>
+
+#include "core/eigen.hpp"
+// (after it)
+#include <unsupported/Eigen/FFT>
 
 namespace porter {
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 
+#include "core/eigen.hpp"
 #include "data/summary.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"

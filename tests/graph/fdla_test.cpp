@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <Eigen/Dense>
 #include <cmath>
 #include <numbers>
 
+#include "core/eigen.hpp"
 #include "expect_error.hpp"
 #include "graph/fdla.hpp"
 #include "graph/mixing_rules.hpp"

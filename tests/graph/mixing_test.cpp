@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/graph/mixing.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "core/eigen.hpp"
 #include "expect_error.hpp"
 #include "porter/io/npy.hpp"
 #include "temp_dir.hpp"

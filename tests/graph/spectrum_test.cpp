@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <numbers>
 
+#include "core/eigen.hpp"
 #include "graph/lanczos.hpp"
 #include "porter/core/rng.hpp"
 
