@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/eigen.hpp"
-// (after it)
+// Eigen of our kind first.
 #include <unsupported/Eigen/FFT>
 
 namespace porter {
