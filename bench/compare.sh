@@ -36,7 +36,7 @@ build() {
   echo "$1 = $(git -C "$tree" log -1 --format='%h %s')" >&2
   export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1  # what another worktree has compiled is good here, too
   if ! { cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPORTER_TESTS=OFF -DPORTER_TOOLS=OFF \
-           -DPORTER_BENCH=ON && ninja -C "$tree/build" round_worker; } >"$log" 2>&1; then
+           -DPORTER_BENCH=ON -DPORTER_UNITY=ON && ninja -C "$tree/build" round_worker; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "compare.sh: building $2 failed" >&2
     exit 1
