@@ -116,13 +116,14 @@ void prefetch(std::span<Real> values) {
 #endif
 }
 
-/// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads.
+/// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads. The same tile of
+/// all rows comes before the next one: what one row reads of another's is then still in the cache.
 template <class Work>
 void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const Work& work) {
   const std::size_t tiles = (dim + kTileSize - 1) / kTileSize;
   pool.parallel_for(agents * tiles, [&](std::size_t piece) {
-    const std::size_t first = piece % tiles * kTileSize;
-    work(Tile{piece / tiles, first, std::min(kTileSize, dim - first)});
+    const std::size_t first = piece / agents * kTileSize;
+    work(Tile{piece % agents, first, std::min(kTileSize, dim - first)});
   });
 }
 
