@@ -97,22 +97,25 @@ PORTER_INLINE inline void sparse_row_end(const SparseMatrix<Real>& a, std::size_
 }
 
 // The products of `rows` rows with x, in the order of dot().
-template <std::size_t lanes, std::size_t rows>
-PORTER_INLINE inline void dots(std::size_t n, const double* a, const double* x, double* y) {
+template <std::size_t lanes, std::size_t rows, class Real>
+PORTER_INLINE inline void dots(std::size_t n, const Real* a, const double* x, double* y) {
   constexpr std::size_t kVectors = kPartialSums / lanes;
-  Register<double, lanes> sums[rows][kVectors] = {}, part[kVectors], row[kVectors];
+  Register<double, lanes> sums[rows][kVectors] = {}, part[kVectors];
+  Register<Real, lanes> row[kVectors];
   std::size_t j = 0;
   for (; j + kPartialSums <= n; j += kPartialSums) {
     load(part, x + j);
     for (std::size_t i = 0; i < rows; ++i) {
       load(row, a + i * n + j);
-      for (std::size_t v = 0; v < kVectors; ++v) sums[i][v] += row[v] * part[v];
+      for (std::size_t v = 0; v < kVectors; ++v)
+        sums[i][v] += __builtin_convertvector(row[v], Register<double, lanes>) * part[v];
     }
   }
   for (std::size_t i = 0; i < rows; ++i) {
     double partial[kPartialSums];
     store(partial, sums[i]);
-    for (std::size_t rest = j; rest < n; ++rest) partial[rest - j] += a[i * n + rest] * x[rest];
+    for (std::size_t rest = j; rest < n; ++rest)
+      partial[rest - j] += double{a[i * n + rest]} * x[rest];
     y[i] = add_up(partial);
   }
 }
@@ -177,7 +180,8 @@ void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std
   });
 }
 
-void multiply(std::size_t m, std::size_t n, const double* a, const double* x, double* y) {
+template <class Real>
+void multiply(std::size_t m, std::size_t n, const Real* a, const double* x, double* y) {
   with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kRows = lanes == 8 ? 4 : 2;
     std::size_t i = 0;
@@ -216,6 +220,7 @@ void add_transposed(std::size_t m, std::size_t n, const Real* a,
                              const Real*, std::size_t, Real*, std::size_t);                        \
   template void multiply_add(const SparseMatrix<Real>&, std::size_t, const Real*, std::size_t,     \
                              Real*, std::size_t);                                                  \
+  template void multiply(std::size_t, std::size_t, const Real*, const double*, double*);           \
   template void transpose(std::size_t, std::size_t, const Real*, std::size_t, Real*, std::size_t); \
   template void add_transposed(std::size_t, std::size_t, const Real*, std::span<const Real>, Real*)
 PORTER_PRODUCTS_OF(double);

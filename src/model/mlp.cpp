@@ -26,7 +26,7 @@ class Mlp final : public Model {
   double loss(std::span<const double> x, const Sample& sample,
               std::span<double> gradient) const override {
     Slots slots;
-    SamplePass pass(layers_, x, sample, slots);
+    SamplePass<double> pass(layers_, x, sample, slots);
     const auto scores = pass.scores();
     const auto label = static_cast<std::size_t>(sample.label);
     const double label_score = scores[label];
@@ -38,13 +38,13 @@ class Mlp final : public Model {
 
   double predict(std::span<const double> x, const Sample& sample) const override {
     Slots slots;
-    return static_cast<double>(argmax(SamplePass(layers_, x, sample, slots).scores()));
+    return static_cast<double>(argmax(SamplePass<double>(layers_, x, sample, slots).scores()));
   }
 
   double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
                       Workspace& workspace) const override {
     auto& memory = workspace.get<Memory>();
-    if (batch.rows.size() == 1) return sample_gradient(x, batch, sum, memory.wide.levels);
+    if (batch.rows.size() == 1) return written_gradient(x, batch, sum, memory.wide.levels);
     batch_gradient(x, batch, sum, memory.wide);
     return 1;
   }
@@ -55,6 +55,21 @@ class Mlp final : public Model {
     if (batch.rows.size() <= 1 || lambda_ > 0) return false;
     batch_gradient(x, batch, sum, workspace.get<Memory>().narrow);
     return true;
+  }
+
+  // The regulariser is not made of products, and zeros of a sparse sample are better left out. A
+  // sample that counts for nothing is written as zeros.
+  std::optional<double> sample_gradient(std::span<const float> x, const BatchRequest& batch,
+                                        OuterProducts& gradient,
+                                        Workspace& workspace) const override {
+    const Sample sample = batch.data[batch.first_row + batch.rows[0]];
+    if (lambda_ > 0 || sample.sparse) return std::nullopt;
+    SamplePass<float> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
+    scores_to_delta(pass.scores(), sample.label);
+    const double norm_sq = pass.backward(gradient);
+    const double factor = batch.factor ? (*batch.factor)(std::sqrt(norm_sq)) : 1;
+    if (factor == 0) return std::nullopt;
+    return factor;
   }
 
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
@@ -138,10 +153,10 @@ class Mlp final : public Model {
     if (!r.empty()) axpy(static_cast<Real>(weight), r, sum);
   }
 
-  double sample_gradient(std::span<const double> x, const BatchRequest& batch,
-                         std::span<double> gradient, Slots& slots) const {
+  double written_gradient(std::span<const double> x, const BatchRequest& batch,
+                          std::span<double> gradient, Slots& slots) const {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];
-    SamplePass pass(layers_, x, sample, slots);
+    SamplePass<double> pass(layers_, x, sample, slots);
     scores_to_delta(pass.scores(), sample.label);
     double norm_sq = pass.backward(gradient);
     if (lambda_ > 0) {

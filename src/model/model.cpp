@@ -34,6 +34,11 @@ double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
   return 1;
 }
 
+std::optional<double> Model::sample_gradient(std::span<const float>, const BatchRequest&,
+                                             OuterProducts&, Workspace&) const {
+  return std::nullopt;
+}
+
 bool Model::gradient_sum_in_float(std::span<const float>, const BatchRequest&, std::span<float>,
                                   Workspace&) const {
   return false;

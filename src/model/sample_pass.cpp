@@ -9,8 +9,9 @@
 
 namespace porter {
 
-SamplePass::SamplePass(const Layers& layers, std::span<const double> x, const Sample& sample,
-                       Slots& slots)
+template <class Real>
+SamplePass<Real>::SamplePass(const Layers& layers, std::span<const Real> x, const Sample& sample,
+                             Slots& slots)
     : layers_(layers), x_(x), sample_(sample), slots_(slots) {
   if (!sample.sparse) widen(sample.values, level(0));
   for (std::size_t l = 1; l <= layers.size(); ++l) {
@@ -28,10 +29,11 @@ SamplePass::SamplePass(const Layers& layers, std::span<const double> x, const Sa
   }
 }
 
-double SamplePass::backward(std::span<double> gradient) {
-  double norm_sq = 0;
+template <class Real>
+template <class Write>
+void SamplePass<Real>::for_each_layer(const Write& write) {
   for (std::size_t l = layers_.size(); l > 0; --l) {
-    norm_sq += write_layer(l, gradient);
+    write(l);
     if (l == 1) break;
     const auto& layer = layers_.list[l - 1];
     const auto W = layer.weights_of(x_);
@@ -43,10 +45,32 @@ double SamplePass::backward(std::span<double> gradient) {
     layers_.activation.times_slope(a, below);
     std::copy(below.begin(), below.end(), a.begin());
   }
+}
+
+template <class Real>
+double SamplePass<Real>::backward(std::span<double> gradient) {
+  double norm_sq = 0;
+  for_each_layer([&](std::size_t l) { norm_sq += write_layer(l, gradient); });
   return norm_sq;
 }
 
-double SamplePass::write_layer(std::size_t l, std::span<double> gradient) {
+template <class Real>
+double SamplePass<Real>::backward(OuterProducts& gradient) {
+  constexpr double kOne[] = {1};
+  double norm_sq = 0;
+  gradient.clear();
+  for_each_layer([&](std::size_t l) {
+    const auto& layer = layers_.list[l - 1];
+    const auto delta = level(l), a = level(l - 1);
+    gradient.add(layer.weights, delta, a);
+    if (layer.biased) gradient.add(layer.biases, kOne, delta);
+    norm_sq += squared_norm(delta) * ((layer.biased ? 1 : 0) + squared_norm(a));
+  });
+  return norm_sq;
+}
+
+template <class Real>
+double SamplePass<Real>::write_layer(std::size_t l, std::span<double> gradient) {
   const auto& layer = layers_.list[l - 1];
   const auto delta = level(l);
   const auto dW = layer.weights_of(gradient), dc = layer.biases_of(gradient);
@@ -63,5 +87,8 @@ double SamplePass::write_layer(std::size_t l, std::span<double> gradient) {
   std::copy(delta.begin(), delta.begin() + static_cast<std::ptrdiff_t>(dc.size()), dc.begin());
   return squared_norm(delta) * input_sq;
 }
+
+template class SamplePass<double>;
+template class SamplePass<float>;
 
 }  // namespace porter

@@ -12,14 +12,16 @@
 
 namespace porter {
 
-/// x'f for the features f of a sample; x may be longer than f.
-inline double inner_product(std::span<const double> x, const Sample& sample) {
+/// x'f for the features f of a sample; x, of double or float, may be longer than f.
+template <class Values>
+double inner_product(const Values& x, const Sample& sample) {
   double sum = 0;
   if (sample.sparse) {
     for (std::size_t i = 0; i < sample.values.size(); ++i)
-      sum += x[sample.columns[i]] * double{sample.values[i]};
+      sum += double{x[sample.columns[i]]} * double{sample.values[i]};
   } else {
-    for (std::size_t j = 0; j < sample.values.size(); ++j) sum += x[j] * double{sample.values[j]};
+    for (std::size_t j = 0; j < sample.values.size(); ++j)
+      sum += double{x[j]} * double{sample.values[j]};
   }
   return sum;
 }

@@ -80,8 +80,16 @@ TEST(Multiply, HasTheBitsOfDot) {
       std::vector<double> a(m * n), x(n), y(m);
       rng.fill_normal(a);
       rng.fill_normal(x);
-      multiply(m, n, a.data(), x.data(), y.data());
-      for (std::size_t i = 0; i < m; ++i) EXPECT_EQ(y[i], dot(std::span(a).subspan(i * n, n), x));
+      const std::vector<float> narrow(a.begin(), a.end());
+      a.assign(narrow.begin(), narrow.end());
+      for_every_simd_target([&](const std::string& target) {
+        multiply(m, n, a.data(), x.data(), y.data());
+        for (std::size_t i = 0; i < m; ++i)
+          EXPECT_EQ(y[i], dot(std::span(a).subspan(i * n, n), x)) << target;
+        const auto wide = y;
+        multiply(m, n, narrow.data(), x.data(), y.data());
+        EXPECT_EQ(y, wide) << target;
+      });
     }
 }
 

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/model/outer_products.hpp"
 
 namespace porter {
 
@@ -68,6 +70,12 @@ class Model {
   /// about 1e-6 of its size. Returns whether it did; the default never does.
   virtual bool gradient_sum_in_float(std::span<const float> x, const BatchRequest& batch,
                                      std::span<float> sum, Workspace& workspace) const;
+
+  /// gradient_sum of one sample at an x of floats, where its gradient is made of outer products:
+  /// the scale, with `gradient` overwritten. nullopt if it is not, and by default.
+  virtual std::optional<double> sample_gradient(std::span<const float> x, const BatchRequest& batch,
+                                                OuterProducts& gradient,
+                                                Workspace& workspace) const;
 
   struct Totals {
     double loss = 0;

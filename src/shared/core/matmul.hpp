@@ -40,8 +40,10 @@ template <class Real>
 void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std::size_t ldb,
                   Real* c, std::size_t ldc);
 
-/// y_i = dot(row i of A, x) for the m rows of n numbers that lie one after the other at A.
-void multiply(std::size_t m, std::size_t n, const double* a, const double* x, double* y);
+/// y_i = dot(row i of A, x) for the m rows of n numbers that lie one after the other at A, computed
+/// in double.
+template <class Real>
+void multiply(std::size_t m, std::size_t n, const Real* a, const double* x, double* y);
 
 /// C = u v^T, rows one after the other.
 void outer_product(std::span<const double> u, std::span<const double> v, double* c);
