@@ -15,6 +15,12 @@
 
 namespace porter {
 
+namespace {
+
+constexpr std::size_t kFewSamples = 4;  // their rows wait in the cache for a round
+
+}  // namespace
+
 // Some of it is as long as x, so there is none per agent.
 struct GradientEstimator::Scratch {
   std::vector<std::uint32_t> batch;
@@ -34,9 +40,13 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
       options_(options),
       pool_(pool),
       factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
-      scales_(problem.agents, 1.0) {
+      scales_(problem.agents, 1.0),
+      products_(problem.agents) {
   if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
-  if (options_.secure) secrets_ = std::vector<Secrets>(problem.agents);
+  if (options_.secure)
+    secrets_ = std::vector<Secrets>(problem.agents);
+  else if (options_.sampler.batch() <= kFewSamples)
+    draws_ahead_.resize(problem.agents);
 }
 
 GradientEstimator::~GradientEstimator() = default;
@@ -67,6 +77,7 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
                                 std::span<float> g) {
   const auto scratch = scratch_.take();
   draw_counted(agent, round, scratch->batch);
+  if (prepare_products(*scratch, agent, x)) return;
   scales_[agent] = 1;
   if (clipped_mean_in_float(*scratch, agent, x, g)) return;
   scratch->x.resize(x.size());
@@ -74,6 +85,21 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
   widen(x, scratch->x);
   prepare_at(*scratch, agent, scratch->x, round, scratch->g);
   scaled_copy(std::exchange(scales_[agent], 1.0), scratch->g, g);
+}
+
+// One sample's gradient is written when its noise is there: in float that spares the way through
+// rows of doubles. A secret stream is drawn from in order, so it needs the whole row at once.
+bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
+                                         std::span<const float> x) {
+  products_[agent].clear();
+  if (options_.secure || options_.sampler.batch() != 1 || scratch.batch.size() != 1) return false;
+  const auto scale = problem_.model.sample_gradient(x, request(scratch, agent), products_[agent],
+                                                    scratch.workspace);
+  if (scale)
+    scales_[agent] = *scale;
+  else
+    products_[agent].clear();
+  return scale.has_value();
 }
 
 void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
@@ -124,6 +150,7 @@ void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
 }
 
 void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<float> g) const {
+  products_[tile.agent].write(tile.first, scales_[tile.agent], g);
   if (options_.secure || options_.noise_stddev == 0) return;
   std::array<float, kTileSize> buffer;
   const auto noise = std::span(buffer).first(g.size());
@@ -144,9 +171,25 @@ void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
   options_.sampler.draw(rng, batch);
 }
 
+// Takes the batch of this round and draws that of the next, whose rows then travel to the cache.
+void GradientEstimator::draw_next(std::size_t agent, std::uint32_t round,
+                                  std::vector<std::uint32_t>& batch) {
+  auto& ahead = draws_ahead_[agent];
+  if (ahead.round == round)
+    std::swap(batch, ahead.batch);
+  else
+    draw_batch(agent, round, batch);
+  ahead.round = round + 1;
+  draw_batch(agent, ahead.round, ahead.batch);
+  for (const auto index : ahead.batch) problem_.train.prefetch(problem_.first_row(agent) + index);
+}
+
 void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
                                      std::vector<std::uint32_t>& batch) {
-  draw_batch(agent, round, batch);
+  if (draws_ahead_.empty())
+    draw_batch(agent, round, batch);
+  else
+    draw_next(agent, round, batch);
   if (!problem_.train.voids.empty())
     std::erase_if(batch, [&](std::uint32_t index) { return problem_.is_void(agent, index); });
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "porter/core/rows.hpp"
+
 namespace porter {
 
 Sample Dataset::operator[](std::size_t row) const {
@@ -18,6 +20,16 @@ Sample Dataset::operator[](std::size_t row) const {
           .values = {values.data() + begin, count},
           .columns = {columns.data() + begin, count},
           .label = labels[row]};
+}
+
+void Dataset::prefetch(std::size_t row) const {
+  const auto lines = [](const auto& part) {
+    const auto* bytes = reinterpret_cast<const char*>(part.data());
+    for (std::size_t i = 0; i < part.size_bytes(); i += kLineBytes) __builtin_prefetch(bytes + i);
+  };
+  const Sample sample = (*this)[row];
+  lines(sample.values);
+  lines(sample.columns);
 }
 
 std::size_t Dataset::void_rows() const {

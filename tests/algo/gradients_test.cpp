@@ -219,6 +219,42 @@ TEST(Gradients, OfABatchThroughLayersInFloatAreTheDoubleOnesButForRounding) {
     }
 }
 
+// One sample's gradient stays in factors until it is released, and batches are drawn ahead: neither
+// tiles nor the order of rounds show.
+TEST(Gradients, OfOneSampleAreTheSameInTilesAsInWholeAndInAnyOrderOfRounds) {
+  const Dataset data = toy_data(60, 40, 3, false);
+  const auto model = make_model({.name = "mlp", .hidden = {60}}, 40, 3);  // more than a tile
+  ThreadPool pool(1);
+  Rows X(3, model->dim()), G(X);
+  BasicRows<float> x(3, model->dim()), g(3, model->dim());
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    RngStream(1, Draw::test, i, 0).fill_normal(X.row(i));
+    scaled_copy(1.0, X.row(i), x.row(i));
+    widen(x.row(i), X.row(i));
+  }
+  for (const double noise_stddev : {0.0, 0.5}) {
+    const GradientOptions options{.sampler = Fixture::sampler(1),
+                                  .clip = parse_clip("smooth:0.3"),
+                                  .noise_stddev = noise_stddev};
+    GradientEstimator running({*model, data, 3}, options, pool);
+    for (const std::uint32_t round : {1, 2, 3, 7, 2}) {
+      GradientEstimator({*model, data, 3}, options, pool).estimate(X, round, G);
+      for (std::size_t i = 0; i < 3; ++i)
+        running.prepare(i, std::as_const(x).row(i), round, g.row(i));
+      for_each_tile(pool, 3, x.dim(), [&](const Tile& tile) {
+        running.release(tile, round, tile.of(g.row(tile.agent)));
+      });
+      const auto wide = G.flat(), narrow = g.flat();
+      for (std::size_t k = 0; k < wide.size(); ++k) {
+        if (noise_stddev == 0) {
+          ASSERT_EQ(narrow[k], static_cast<float>(wide[k])) << round;
+        }
+        ASSERT_NEAR(narrow[k], wide[k], 6e-7) << round;
+      }
+    }
+  }
+}
+
 TEST(Gradients, ABrokenSampleContributesNothing) {
   Fixture f;
   f.data.values[0] = std::numeric_limits<float>::infinity();  // sample 0 of agent 0

@@ -106,9 +106,10 @@ class GradientEstimator {
                std::span<double> g);
   void release(const Tile& tile, std::uint32_t round, std::span<double> g_tile);
   /// With x and g in float: the mean is computed in float where the model does that for a batch,
-  /// else in double at x and rounded once; the noise is added in float. With secret noise all is
-  /// in double up to the release: rounding what is released costs no privacy, but errors of float
-  /// products are not in the sensitivity that was promised. There is no momentum.
+  /// else in double at x and rounded once (of a single sample not before release); the noise is
+  /// added in float. With secret noise all is in double up to the release: rounding what is
+  /// released costs no privacy, but errors of float products are not in the sensitivity that was
+  /// promised. There is no momentum.
   void prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                std::span<float> g);
   void release(const Tile& tile, std::uint32_t round, std::span<float> g_tile) const;
@@ -128,7 +129,12 @@ class GradientEstimator {
  private:
   struct Scratch;  // what a thread needs while it computes a gradient
   struct Secrets;  // an agent's streams
+  struct DrawAhead {
+    std::uint32_t round = 0;
+    std::vector<std::uint32_t> batch;
+  };
 
+  bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const float> x);
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
@@ -139,6 +145,7 @@ class GradientEstimator {
   double clipped_mean(Scratch& scratch, std::size_t agent, std::span<const double> x,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
+  void draw_next(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   void draw_counted(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
 
   Problem problem_;
@@ -146,9 +153,11 @@ class GradientEstimator {
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
   ScratchPool<Scratch> scratch_;
-  std::vector<double> scales_;    // per agent: the factor of its prepared gradient
-  Rows M_;                        // the low-pass; empty without momentum
-  std::vector<Secrets> secrets_;  // one per agent; empty where simulated
+  std::vector<double> scales_;           // per agent: the factor of its prepared gradient
+  std::vector<OuterProducts> products_;  // per agent: that gradient, where it is not in g
+  Rows M_;                               // the low-pass; empty without momentum
+  std::vector<Secrets> secrets_;         // one per agent; empty where simulated
+  std::vector<DrawAhead> draws_ahead_;   // one per agent, where simulated batches are small
 };
 
 }  // namespace porter

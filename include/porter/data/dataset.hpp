@@ -36,6 +36,8 @@ struct Dataset {
   bool is_void(std::size_t row) const { return row < voids.size() && voids[row] != 0; }
   std::size_t void_rows() const;
   Sample operator[](std::size_t row) const;
+  /// Asks for a row that will be read soon.
+  void prefetch(std::size_t row) const;
 };
 
 /// The rows in the given order.
