@@ -52,8 +52,7 @@ std::string public_metrics(const Trainer& trainer) {
 
 // The summary counts the bytes of all agents; here is only one.
 std::string public_summary(const Trainer& trainer, const std::string& name) {
-  auto json = nlohmann::ordered_json::parse(
-      summary_json(trainer, name, TrainStatus::finished, std::nullopt));
+  auto json = nlohmann::ordered_json::parse(summary_json(trainer, name, TrainStatus::finished));
   const auto traffic = trainer.traffic();
   json["bytes_sent_per_agent"] = traffic.message_bytes;
   json["link_bytes_per_agent"] = traffic.link_bytes;

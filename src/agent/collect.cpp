@@ -55,7 +55,7 @@ void collect_agents(Config config, const std::vector<fs::path>& agents, const fs
   trainer.with_model([&](const auto& model) { save_npz(out / "model.npz", model); });
   write_file(out / "privacy.json", privacy_json(trainer));
   write_file(out / "summary.json",
-             summary_json(trainer, out.filename().string(), TrainStatus::finished, last));
+             summary_json(trainer, out.filename().string(), TrainStatus::finished));
   write_file(out / "config.toml", to_toml(config));
 }
 

@@ -68,6 +68,8 @@ void RunFolder::restore(Trainer& trainer) {
   ledgers_.open(path_, trainer, started(), trainer.releases());
   trainer.raise_releases(ledgers_.charges());
   ledgers_.catch_up(trainer);
+  // From here on the run spends more than they say.
+  for (const char* name : {"privacy.json", "summary.json"}) fs::remove(path_ / name);
   open_metrics(trainer.evaluations_done());
 }
 
@@ -87,10 +89,7 @@ void RunFolder::open_metrics(std::size_t rows) {
   if (end == 0) metrics_->append(metrics_header());
 }
 
-void RunFolder::append(const MetricsRow& row) {
-  last_ = row;
-  metrics_->append(metrics_line(row));
-}
+void RunFolder::append(const MetricsRow& row) { metrics_->append(metrics_line(row)); }
 
 void RunFolder::write_checkpoint(Trainer& trainer) {
   make_folder(checkpoint_file().parent_path(), trainer.config());
@@ -101,8 +100,7 @@ void RunFolder::finish(const Trainer& trainer, TrainStatus status) {
   if (status == TrainStatus::finished || status == TrainStatus::budget_spent)
     trainer.with_model([&](const auto& model) { save_npz(path_ / "model.npz", model); });
   if (status != TrainStatus::diverged) write_file(path_ / "privacy.json", privacy_json(trainer));
-  write_file(path_ / "summary.json",
-             summary_json(trainer, path_.filename().string(), status, last_));
+  write_file(path_ / "summary.json", summary_json(trainer, path_.filename().string(), status));
 }
 
 namespace {

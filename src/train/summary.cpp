@@ -45,8 +45,7 @@ PrivacyStatement privacy_statement(const Trainer& trainer) {
 
 }  // namespace
 
-std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status,
-                         const std::optional<MetricsRow>& last) {
+std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status) {
   const auto& config = trainer.config();
   const auto& facts = trainer.facts();
   const auto& algorithm = config.algorithm;
@@ -89,7 +88,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"raw_metrics", trainer.has_raw_metrics()},
       {"notes", facts.notes},
       {"majority_rate", or_null(facts.majority_rate)},
-      {"last", row_json(last)},
+      {"last", row_json(trainer.now().previous)},
       {"best", row_json(trainer.now().best)},
       {"x_out", {{"round", facts.output_round}, {"agent", facts.output_agent}}},
       {"seconds_per_round", trainer.now().training_seconds / rounds_done},

@@ -96,8 +96,8 @@ void Trainer::share(MetricsRow& row) {
   std::memcpy(&row, all[0].data(), sizeof row);
 }
 
-// Whose rows a snapshot holds: nothing for everybody's, where they are here. Otherwise those of the
-// hosted agents, and of a copied matrix those of the neighbours, too.
+// Whose rows a checkpoint holds: nothing for everybody's, where they are here. Otherwise those of
+// the hosted agents, and of a copied matrix those of the neighbours, too.
 std::optional<std::vector<std::uint32_t>> Trainer::kept_agents(bool copied) const {
   if (!link_ || meets()) return std::nullopt;
   auto agents = hosted();
@@ -132,6 +132,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& source) {
             " entries, found ", x->size());
   require(!now.previous || now.previous->raw || !raw_metrics_, ErrorKind::usage, source,
           ": raw metrics: the run began without them, so their means are not known");
+  if (now.previous && now.previous->raw) include_raw_metrics();
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto& array = member(checkpoint.matrices, name, source);
     const auto agents = kept_agents(copied);

@@ -185,6 +185,24 @@ TEST_F(TrainerTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoint)
   EXPECT_EQ(read_file(path / "model.npz"), model);
 }
 
+// What an interrupted run has spent is less than it spends once it goes on.
+TEST_F(TrainerTest, AResumedRunKeepsNoStatementOfWhatItWillOutgrow) {
+  const auto secret = config({"data.classes=[0, 1]", "data.features=6", "privacy.noise=secure",
+                              "privacy.epsilon=2", "algorithm.batch=3"});
+  const auto path = dir_ / "outgrown";
+  {
+    Trainer trainer(assemble(secret));
+    RunFolder folder(path, trainer, ExistingRun::refuse);
+    train_in_folder(trainer, folder, {{.stop_requested = [&] { return trainer.round() >= 5; }}});
+    EXPECT_TRUE(fs::exists(path / "privacy.json"));
+  }
+  Trainer trainer(assemble(secret));
+  RunFolder folder(path, trainer, ExistingRun::resume);
+  folder.restore(trainer);
+  EXPECT_FALSE(fs::exists(path / "privacy.json"));
+  EXPECT_EQ(RunFolder::recorded_status(path), "");
+}
+
 // Exact losses of the training data are no part of what epsilon covers, and neither is an average
 // that they chose.
 TEST_F(TrainerTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAskedFor) {
@@ -221,6 +239,36 @@ TEST_F(TrainerTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAsked
 }
 
 // Which rounds are in metrics.csv is for everybody to see.
+TEST_F(TrainerTest, ARunThatBeganWithRawMetricsGoesOnWithThem) {
+  const auto secret = config({"data.classes=[0, 1]", "data.features=6", "privacy.noise=secure",
+                              "privacy.epsilon=2", "algorithm.batch=3"});
+  const auto path = dir_ / "raw";
+  for (const bool first : {true, false}) {
+    Trainer trainer(assemble(secret));
+    if (first) trainer.include_raw_metrics();
+    RunFolder folder(path, trainer, first ? ExistingRun::refuse : ExistingRun::resume);
+    if (!first) folder.restore(trainer);
+    train_in_folder(trainer, folder,
+                    {{.stop_requested = [&] { return first && trainer.round() >= 20; }}});
+  }
+  const auto statement = nlohmann::json::parse(read_file(path / "privacy.json"));
+  EXPECT_NE(statement["not_covered"].dump().find("raw data"), std::string::npos);
+  const auto summary = nlohmann::json::parse(read_file(path / "summary.json"));
+  EXPECT_FALSE(summary["last"]["loss"].is_null());
+}
+
+TEST_F(TrainerTest, ASummaryKeepsTheLastRowThoughNothingMoreIsEvaluated) {
+  for (const bool first : {true, false}) {
+    Trainer trainer(assemble(config({"run.evaluate=every:20"})));
+    RunFolder folder(dir_ / "run", trainer, first ? ExistingRun::refuse : ExistingRun::resume);
+    if (!first) folder.restore(trainer);
+    train_in_folder(trainer, folder, {{.stop_requested = [&] { return trainer.round() >= 25; }}});
+    const auto summary = nlohmann::json::parse(read_file(dir_ / "run" / "summary.json"));
+    ASSERT_FALSE(summary["last"].is_null()) << first;
+    EXPECT_EQ(summary["last"]["round"], 20) << first;
+  }
+}
+
 TEST_F(TrainerTest, WithSecretNoiseTheRecordsDoNotChooseWhenTheRunIsEvaluated) {
   const auto rounds = [&](const std::string& entries, const std::string& noise) {
     std::string text;

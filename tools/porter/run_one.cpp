@@ -43,8 +43,7 @@ void print_result(const Trainer& trainer, const MetricsRow& row) {
              trainer.now().training_seconds, trainer.now().evaluation_seconds);
 }
 
-void print_outcome(const Trainer& trainer, TrainStatus status,
-                   const std::optional<MetricsRow>& last, const std::filesystem::path& out) {
+void print_outcome(const Trainer& trainer, TrainStatus status, const std::filesystem::path& out) {
   const auto folder_name = out.string();
   const auto rounds = trainer.config().algorithm.rounds;
   if (status == TrainStatus::diverged)
@@ -52,7 +51,7 @@ void print_outcome(const Trainer& trainer, TrainStatus status,
          ": the loss is not finite, or an agent is further off than clip, step size, noise and "
          "rounds can have taken it; the metrics so far are in ",
          folder_name, "/metrics.csv. A smaller algorithm.step or algorithm.consensus may help");
-  if (last) print_result(trainer, *last);
+  if (const auto& last = trainer.now().previous) print_result(trainer, *last);
   if (trainer.releases() != rounds)  // else it stands above
     fmt::print("privacy: {}\n", trainer.privacy().sentence(trainer.releases()));
   if (status == TrainStatus::interrupted)
@@ -116,12 +115,9 @@ void print_facts(const RunParts& parts) {
 TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& out,
                            const std::function<TrainStatus(const std::vector<Observer>&)>& train) {
   Progress progress(trainer, trainer.config().algorithm.name);
-  std::optional<MetricsRow> last;
-  const auto status = train({progress.observer(),
-                             {.after_evaluation = [&](const MetricsRow& row) { last = row; },
-                              .stop_requested = interrupted}});
+  const auto status = train({progress.observer(), {.stop_requested = interrupted}});
   progress.close();
-  print_outcome(trainer, status, last, out);
+  print_outcome(trainer, status, out);
   return status;
 }
 

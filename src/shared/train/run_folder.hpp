@@ -20,8 +20,9 @@ class RunFolder {
   /// others.
   RunFolder(std::filesystem::path path, const Trainer& trainer, ExistingRun existing);
 
-  /// Continues from the checkpoint and drops the metrics that came after it. Only after
-  /// ExistingRun::resume. Error{usage} if a run that has begun has no checkpoint.
+  /// Continues from the checkpoint and drops the metrics that came after it, the statement and the
+  /// summary. Only after ExistingRun::resume. Error{usage} if a run that has begun has no
+  /// checkpoint.
   void restore(Trainer& trainer);
 
   /// A line of metrics.csv, on disk when this returns.
@@ -47,7 +48,6 @@ class RunFolder {
 
   std::filesystem::path path_;
   std::optional<AppendFile> metrics_;
-  std::optional<MetricsRow> last_;
   Ledgers ledgers_;
 };
 
@@ -60,8 +60,7 @@ TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
 
 /// The text of summary.json. Numbers that are not finite become null.
-std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status,
-                         const std::optional<MetricsRow>& last);
+std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status);
 
 /// The text of privacy.json: what is, and is not, guaranteed, for machines.
 std::string privacy_json(const Trainer& trainer);
