@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Checkpoint final_checkpoint(const Config& config, const fs::path& folder, std::uint32_t agent) {
+  require(fs::exists(folder / "config.toml"), ErrorKind::io, folder.string(),
+          ": expected the folder of an agent, found no config.toml in it");
   auto checkpoint = AgentFolder(folder, config, {run_id(config), agent}).load_newest();
   require(checkpoint && checkpoint->round() == config.algorithm.rounds, ErrorKind::io,
           folder.string(), ": this agent has not finished");
@@ -43,7 +45,6 @@ Checkpoint merge_agents(const Config& config, const std::vector<fs::path>& agent
 
 void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
   config.run.engine = EngineKind::tls;
-  config.run.evaluate = {Schedule::Kind::end, 0};
   Trainer trainer(assemble(config));
   const auto first = trainer.evaluate();
   trainer.restore(merge_agents(config, agents, trainer.now()), out.string());
