@@ -67,6 +67,9 @@ void use_data(RunParts& parts, bool own_model) {
   const bool pooled = parts.algorithm().meeting == AlgorithmInfo::Meeting::pooled;
   const bool guarantee = claims_guarantee(config);
   const std::size_t agents = pooled ? 1 : config.network.agents;
+  require(pooled || data.agents.value_or(agents) == agents, ErrorKind::usage,
+          "network.agents: expected ", data.agents.value_or(0), " for the data of ",
+          data.agents.value_or(0), " agents, found ", agents);
   const std::size_t m = data.holder ? train.rows() : train.rows() / agents;
   require(config.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
           m, " samples that an agent holds, found ", config.algorithm.batch);
@@ -247,7 +250,10 @@ RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Datas
             i, " has ", own.rows(), " of ", own.features, " and ", own.classes.size());
     append(own, *all);
   }
-  return {.train = std::move(all), .test = std::move(test), .source = "the caller's data"};
+  return {.train = std::move(all),
+          .test = std::move(test),
+          .source = "the caller's data",
+          .agents = agents.size()};
 }
 
 }  // namespace porter

@@ -640,6 +640,10 @@ TEST_F(TrainerTest, WhatTheCallerBringsHasToFit) {
   };
   EXPECT_NE(refusal({.graph = make_graph("ring", 5, 1)}).find("5 nodes"), std::string::npos);
   EXPECT_NE(refusal({.start = {1, 2}}).find("2 entries"), std::string::npos);
+  const std::vector<Dataset> three(3, toy_data(40, 6, 2, false));
+  EXPECT_NE(refusal({.data = join_agents(three)}).find("data of 3 agents"), std::string::npos);
+  EXPECT_NO_THROW(assemble(config({"algorithm.name=dp-sgd", "algorithm.compressor=identity"}),
+                           {.data = join_agents(three)}));
   std::vector<Dataset> unlike = {toy_data(10, 6, 2, false), toy_data(11, 6, 2, false)};
   EXPECT_THROW(join_agents(unlike), Error);
   unlike[1] = toy_data(10, 6, 2, true);

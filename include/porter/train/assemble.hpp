@@ -25,6 +25,8 @@ struct RunData {
   std::string warning = {};              ///< DataPair::warning
   /// Present: the training rows are those of this agent only.
   std::optional<std::uint32_t> holder = std::nullopt;
+  /// Present: the rows are those of so many agents, and dealt already.
+  std::optional<std::size_t> agents = std::nullopt;
 };
 
 using MakeAlgorithm = std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)>;
