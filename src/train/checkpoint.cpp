@@ -118,7 +118,7 @@ void require_version(const Npz& members, const std::string& source) {
 
 // Where an agent's own row is: alone, or among those of its neighbours.
 std::size_t own_row(const Checkpoint& part, const NpyArray& rows, std::uint32_t agent) {
-  if (rows.shape.at(0) == 1) return 0;
+  if (rows.shape[0] == 1) return 0;
   return static_cast<std::size_t>(std::ranges::find(part.agents, agent) - part.agents.begin());
 }
 
@@ -128,7 +128,8 @@ NpyArray merge_rows(const std::string& name, const std::vector<Checkpoint>& part
   NpyArray merged{{parts.size(), 0}, {}};
   for (std::uint32_t agent = 0; agent < parts.size(); ++agent) {
     const auto& rows = member(parts[agent].matrices, name, sources[agent]);
-    const auto dim = rows.shape.size() == 2 ? rows.shape[1] : 0;
+    require(rows.shape.size() == 2, ErrorKind::io, sources[agent], ": ", name, " is no matrix");
+    const auto dim = rows.shape[1];
     const auto at = own_row(parts[agent], rows, agent);
     require((agent == 0 || dim == merged.shape[1]) && rows.values.size() >= (at + 1) * dim,
             ErrorKind::io, sources[agent], ": ", name, " has no row of agent ", agent);

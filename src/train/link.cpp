@@ -28,7 +28,8 @@ std::string hash_of(const std::vector<T>& values) {
 
 std::string hash_of(const Dataset& data) {
   return sha256_hex(concat(data.features, hash_of(data.values), hash_of(data.columns),
-                           hash_of(data.row_starts), hash_of(data.labels), hash_of(data.classes)));
+                           hash_of(data.row_starts), hash_of(data.labels), hash_of(data.classes),
+                           hash_of(data.voids)));
 }
 
 using Facts = std::map<std::string, std::string>;

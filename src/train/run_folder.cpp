@@ -13,6 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// model.npz holds X and three vectors, and its headers.
+void expect_room_in_file(const RunFacts& facts) {
+  const double bytes = 8.0 * static_cast<double>(facts.agents + 3) * static_cast<double>(facts.dim);
+  require(bytes < 0x1p32 - 0x1p21, ErrorKind::usage, facts.agents,
+          " agents (network.agents) with a model of ", facts.dim, " parameters (model) are ",
+          bytes / 0x1p30, " GiB, and model.npz holds at most 4 GiB");
+}
+
 constexpr const char* kConfigFile = "config.toml";
 constexpr std::array kFiles = {kConfigFile, "metrics.csv", "summary.json", "privacy.json",
                                "graph.svg", "model.npz",   "checkpoint"};
@@ -23,6 +31,7 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
     : path_(std::move(path)) {
   const auto config = to_toml(trainer.config());
   const bool holds_run = fs::exists(path_ / kConfigFile);
+  expect_room_in_file(trainer.facts());
   require(!fs::exists(path_) || fs::is_directory(path_), ErrorKind::usage, "the output ",
           path_.string(), " exists and is not a folder");
   require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,

@@ -52,7 +52,10 @@ class NumpyNormals {
 // weights nothing reads. x0 has our order (src/model/layers.hpp).
 void fill_layers(NumpyNormals& normal, const std::vector<std::size_t>& widths,
                  std::span<double> x) {
-  std::size_t offset = 0;
+  std::size_t offset = 0, dim = 0;
+  for (std::size_t l = 1; l < widths.size(); ++l) dim += (widths[l - 1] + 1) * widths[l];
+  require(dim == x.size(), ErrorKind::usage, "algorithm.start: numpy: the layers of [model] have ",
+          dim, " parameters, but the model that is given has ", x.size());
   for (std::size_t l = 1; l < widths.size(); ++l) {
     const auto inputs = widths[l - 1], outputs = widths[l];
     const auto columns = l + 1 < widths.size() ? outputs + 1 : outputs;

@@ -10,6 +10,7 @@
 
 #include "core/vector_math.hpp"
 #include "io/file.hpp"
+#include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
@@ -656,6 +657,79 @@ TEST_F(TrainerTest, WhatTheCallerBringsHasToFit) {
     EXPECT_TRUE(std::ranges::equal(a.values, b.values) && std::ranges::equal(a.columns, b.columns));
     EXPECT_EQ(a.label, b.label);
   }
+}
+
+// A start that is made for a perceptron does not fit a model of one's own.
+TEST_F(TrainerTest, AStartLayerByLayerNeedsTheModelThatTheConfigNames) {
+  const auto straight = assemble(config());
+  try {
+    assemble(config({"model.name=mlp", "algorithm.start=numpy:1:7"}), {.model = straight.model});
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("algorithm.start: "), std::string::npos)
+        << error.what();
+  }
+}
+
+// Not after the training: the parameters of all agents go into one file of at most 4 GiB.
+TEST_F(TrainerTest, AModelThatNoFileHoldsIsRefusedAtTheStart) {
+  struct Huge final : Model {
+    std::size_t dim() const override { return 5'400'000; }
+    double loss(std::span<const double>, const Sample&, std::span<double>) const override {
+      return 0;
+    }
+    double predict(std::span<const double>, const Sample&) const override { return 0; }
+  };
+  struct Idle final : Algorithm {
+    void step(std::uint32_t) override {}
+    const Rows& iterates() const override { return rows; }
+    Traffic& traffic() override { return none; }
+    std::vector<NamedRows> state() override { return {}; }
+    Rows rows;
+    Traffic none;
+  };
+  Trainer trainer(
+      assemble(config({"network.agents=100", "network.mixing=metropolis", "algorithm.start=zeros",
+                       "algorithm.name=beer", "run.engine=mpi", "run.evaluate=end"}),
+               {.model = std::make_shared<Huge>(),
+                .algorithm = [](const AlgorithmSetup&) { return std::make_unique<Idle>(); }}));
+  try {
+    RunFolder(dir_ / "huge", trainer, ExistingRun::refuse);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("4 GiB"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(fs::exists(dir_ / "huge"));
+}
+
+TEST_F(TrainerTest, AMatrixWithoutRowsIsADamagedCheckpoint) {
+  Checkpoint part;
+  part.matrices["X"] = {{}, {1.0}};
+  EXPECT_THROW(merge_checkpoints({part, part}, {"a", "b"}), Error);
+}
+
+// What the ranks of a job compare before they begin.
+TEST_F(TrainerTest, RanksCompareWhichRecordsAreVoid) {
+  struct Alone final : MpiSession {
+    std::uint32_t rank() const override { return 0; }
+    std::uint32_t size() const override { return 1; }
+    std::unique_ptr<Transport> make_transport(const Hosting&, std::size_t) override { return {}; }
+    Rows gather_rows(const Hosting&, const Rows& hosted) override { return hosted; }
+    std::vector<Payload> all_gather(std::span<const std::byte> bytes) override {
+      told.insert(told.end(), bytes.begin(), bytes.end());
+      return {Payload(bytes.begin(), bytes.end())};
+    }
+    Payload told;
+  };
+  auto parts = assemble(config());
+  Alone all, but_one;
+  mpi_link(all, parts, {});
+  auto rows = *parts.data.train;
+  rows.voids.assign(rows.rows(), 0);
+  rows.voids[3] = 1;
+  parts.data.train = std::make_shared<const Dataset>(rows);
+  mpi_link(but_one, parts, {});
+  EXPECT_NE(all.told, but_one.told);
 }
 
 TEST_F(TrainerTest, SummaryHoldsTheContract) {
