@@ -12,7 +12,6 @@
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
 #include "porter/io/npy.hpp"
-#include "privacy/secure_noise.hpp"
 #include "target.hpp"
 
 namespace porter {
@@ -151,7 +150,7 @@ class LoaderAudit {
     options_.noise_stddev = 0;
   }
 
-  std::size_t batch() const { return options_.sampler.batch(); }
+  const BatchSampler& sampler() const { return options_.sampler; }
   const Differences& found() const { return found_; }
 
   void compare_files(std::string_view format, bool regression, std::uint32_t trial) {
@@ -236,9 +235,8 @@ AuditRung audit_loader(const AuditSetting& setting, const AuditProgress& progres
       progress((trial + 1.0) / kTrials);
     }
     const auto& found = audit.found();
-    const double tau = setting.clip.tau, batch = static_cast<double>(audit.batch());
     // Replacing is what happens to a file, whichever neighbours the promise is about.
-    const double limit = 2 * tau / batch + 2 * averaging_error(tau, kRecords, audit.batch());
+    const double limit = audit.sampler().sensitivity(Adjacency::replace, setting.clip.tau);
     std::vector<AuditCheck> checks;
     const auto add = [&](const char* name, double measured, double most, std::string note = "") {
       checks.push_back({name, measured, most, !(measured <= most), std::move(note)});

@@ -7,7 +7,6 @@
 
 #include "core/vector_math.hpp"
 #include "models.hpp"
-#include "privacy/secure_noise.hpp"
 #include "target.hpp"
 
 namespace porter {
@@ -151,10 +150,7 @@ AuditRung audit_replay(const AuditSetting& setting, const AuditSubject& subject,
       different += same_batch ? 0 : 1;
       progress(static_cast<double>(trial + 1) / static_cast<double>(trials + 1));
     }
-    // Two computed means are each this far from the exact ones.
-    const std::size_t terms = setting.sampler.records(), b = setting.sampler.batch();
-    const double limit =
-        promised_sensitivity(setting) + 2 * averaging_error(setting.clip.tau, terms, b);
+    const double limit = setting.sampler.sensitivity(setting.adjacency, setting.clip.tau);
     const auto sizes = message_size_check(setting, subject, pool);
     progress(1);
     return {

@@ -19,11 +19,6 @@ double planted_sigma(const AuditSetting& setting) {
 
 }  // namespace
 
-double promised_sensitivity(const AuditSetting& setting) {
-  const double records = setting.adjacency == Adjacency::replace ? 2 : 1;
-  return records * setting.clip.tau / static_cast<double>(setting.sampler.batch());
-}
-
 GradientOptions seeded_options(const AuditSetting& setting) {
   return {
       .sampler = setting.sampler,
@@ -37,8 +32,9 @@ GradientOptions planted_options(const AuditSetting& setting, std::size_t dim) {
   auto options = seeded_options(setting);
   // Noise that a restart repeats is what a seed gives where secret noise was promised.
   if (setting.secure && setting.fault != Fault::reused_noise)
-    options.secure =
-        std::make_shared<SecureNoise>(options.noise_stddev, promised_sensitivity(setting), dim);
+    options.secure = std::make_shared<SecureNoise>(
+        options.noise_stddev, setting.sampler.sensitivity(setting.adjacency, setting.clip.tau),
+        dim);
   return options;
 }
 

@@ -5,9 +5,6 @@
 
 namespace porter {
 
-/// The L2 distance that the promise allows between the clipped means of neighbours.
-double promised_sensitivity(const AuditSetting& setting);
-
 /// How an agent's gradients are made under the setting, with its fault, from the setting's seed.
 GradientOptions seeded_options(const AuditSetting& setting);
 /// The same with secret noise where that is promised; its tables take milliseconds to build.

@@ -2,6 +2,7 @@
 #include "porter/privacy/batch_sampler.hpp"
 
 #include "porter/core/error.hpp"
+#include "privacy/secure_noise.hpp"
 
 namespace porter {
 
@@ -9,6 +10,12 @@ BatchSampler::BatchSampler(Sampler kind, std::size_t records, std::size_t batch)
     : kind_(batch == records ? Sampler::full : kind), records_(records), batch_(batch) {
   require(batch >= 1 && batch <= records, ErrorKind::usage, "expected a batch of 1 to the ",
           records, " samples that an agent holds, found ", batch);
+}
+
+double BatchSampler::sensitivity(Adjacency adjacency, double clip) const {
+  const std::size_t terms = kind_ == Sampler::poisson ? records_ : batch_;
+  return records_moved(adjacency) * clip / static_cast<double>(batch_) +
+         2 * averaging_error(clip, terms, batch_);
 }
 
 PrivacyEvent BatchSampler::event(Adjacency adjacency, double sigma, double clip,

@@ -18,25 +18,12 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-// How far one record moves a sum of clipped samples, in units of tau.
-double records_moved(Adjacency adjacency) { return adjacency == Adjacency::replace ? 2 : 1; }
-
 // A secure aggregation adds the noise once, to the mean of all agents, which one record moves by so
 // much less.
 double noise_shared_by(const Config& config) {
   const auto meeting = find_algorithm(config.algorithm.name).meeting;
   return meeting == AlgorithmInfo::Meeting::aggregator ? static_cast<double>(config.network.agents)
                                                        : 1.0;
-}
-
-std::shared_ptr<const SecureNoise> make_secure(double sigma, double tau,
-                                               const BatchSampler& sampler, Adjacency adjacency,
-                                               std::size_t dim) {
-  const std::size_t terms =
-      sampler.kind() == Sampler::poisson ? sampler.records() : sampler.batch();
-  const double sensitivity = records_moved(adjacency) * tau / static_cast<double>(sampler.batch()) +
-                             2 * averaging_error(tau, terms, sampler.batch());
-  return std::make_shared<SecureNoise>(sigma, sensitivity, dim);
 }
 
 }  // namespace
@@ -47,14 +34,13 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
                        std::shared_ptr<AccountantCache> cache)
     : config_(config),
       sampler_(sampler),
-      dim_(dim),
       tau_(config.algorithm.clip.tau / noise_shared_by(config)),
       cache_(cache ? std::move(cache) : std::make_shared<AccountantCache>()),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;
   check_delta();
-  calibrate();
+  calibrate(dim);
   if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
   if (config_.algorithm.clip_target == ClipTarget::batch && tau_ > 0)
     notes_.push_back(
@@ -83,7 +69,7 @@ void RunPrivacy::check_delta() {
   if (!concern.empty()) notes_.push_back("privacy." + concern);
 }
 
-void RunPrivacy::calibrate() {
+void RunPrivacy::calibrate(std::size_t dim) {
   const auto& privacy = *config_.privacy;
   const auto rounds = config_.algorithm.rounds;
   const bool secret = claims_guarantee(config_);
@@ -103,7 +89,8 @@ void RunPrivacy::calibrate() {
     if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
   }
   if (secret && sigma_ > 0 && tau_ > 0)
-    secure_ = make_secure(sigma_, tau_, sampler_, privacy.adjacency, dim_);
+    secure_ = std::make_shared<const SecureNoise>(
+        sigma_, sampler_.sensitivity(privacy.adjacency, tau_), dim);
 }
 
 bool RunPrivacy::two_gradients() const {

@@ -9,6 +9,11 @@
 
 namespace porter {
 
+/// How many clips one record moves a sum of clipped samples.
+constexpr double records_moved(Adjacency adjacency) {
+  return adjacency == Adjacency::replace ? 2 : 1;
+}
+
 /// How an agent draws the samples of a round, and what that is worth to its privacy: the accountant
 /// is told by the very object that draws, so the two cannot disagree.
 class BatchSampler {
@@ -27,6 +32,9 @@ class BatchSampler {
   template <class Stream>  // defined for our own streams
   void draw(Stream& stream, std::vector<std::uint32_t>& out) const;
 
+  /// How far one record moves the computed mean of samples clipped to `clip`: records_moved() clip
+  /// / b, and what sums in floating point are off by.
+  double sensitivity(Adjacency adjacency, double clip) const;
   /// `steps` rounds of: draw, clip each sample to `clip`, add up, divide by b, add N(0, sigma^2 I).
   PrivacyEvent event(Adjacency adjacency, double sigma, double clip, std::uint64_t steps) const;
   /// The same with secure noise, charged for the most that its grid may cost: 1e-3 of the

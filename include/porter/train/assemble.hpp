@@ -87,7 +87,7 @@ class RunPrivacy {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void calibrate();
+  void calibrate(std::size_t dim);
   void check_delta();
   void account();
   bool two_gradients() const;  // whether a release holds gradients at two points
@@ -98,7 +98,6 @@ class RunPrivacy {
 
   Config config_;
   BatchSampler sampler_;
-  std::size_t dim_;
   double tau_ = 0, sigma_ = 0;
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
