@@ -59,16 +59,16 @@ class CanaryTraining {
         with_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, true)),
         without_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, false)) {}
 
-  /// The attacker's likelihood ratio after all rounds.
-  double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
+  std::unique_ptr<Algorithm> begin(std::uint64_t seed, bool with, ThreadPool& pool) const {
     auto options = options_;
     options.seed = seed;
-    const auto algorithm =
-        audited_algorithm(subject_, model_, with ? with_ : without_, options, pool);
+    return audited_algorithm(subject_, model_, with ? with_ : without_, options, pool);
+  }
+
+  /// The attacker's likelihood ratio after all rounds.
+  double score(std::uint64_t seed, bool with, ThreadPool& pool) const {
+    const auto algorithm = begin(seed, with, pool);
     const Rows* Q = algorithm->published_trackers();
-    require(Q != nullptr, ErrorKind::usage,
-            "the end-to-end audit reads the messages of porter-dp, found algorithm ",
-            subject_.algorithm);
     Eavesdropper neighbour(subject_);
     algorithm->step(1);  // its message is the empty tracker
     neighbour.hear(*Q);
@@ -92,11 +92,18 @@ class CanaryTraining {
 
 }  // namespace
 
+bool can_listen(const AuditSetting& setting, const AuditSubject& subject) {
+  ThreadPool alone(1);
+  return subject.problem.agents >= 2 &&
+         CanaryTraining(setting, subject).begin(0, false, alone)->published_trackers() != nullptr;
+}
+
 AuditRung audit_end_to_end(const AuditSetting& setting, const AuditSubject& subject,
                            std::size_t runs, ThreadPool& pool, const AuditProgress& progress) {
   check_setting(setting);
-  require(subject.problem.agents >= 2, ErrorKind::usage,
-          "the end-to-end audit needs two agents, found ", subject.problem.agents);
+  require(can_listen(setting, subject), ErrorKind::usage,
+          "the end-to-end audit reads the messages of porter-dp between two agents or more, found ",
+          subject.problem.agents, " of ", subject.algorithm);
   const CanaryTraining training(setting, subject);
   const auto score = [&](std::span<double> scores, std::size_t first, bool with) {
     ThreadPool alone(1);

@@ -3,7 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
+#include "command_test.hpp"
+#include "io/file.hpp"
 
 namespace porter {
 namespace {
@@ -56,6 +57,53 @@ TEST(PrivacyAuditCommand, RefusesWhatItCannotAudit) {
     EXPECT_EQ(result.exit_code, 2) << arguments;
     EXPECT_NE(result.output.find(text), std::string::npos) << arguments << "\n" << result.output;
   }
+}
+
+class AuditOfAConfig : public CommandTest {
+ protected:
+  void SetUp() override {
+    write_file(dir_ / "c.toml",
+               "[data]\nname = \"synthetic\"\n[network]\nagents = 3\ngraph = \"ring\"\n"
+               "[algorithm]\nrounds = 4\nbatch = 5\n[run]\nevaluate = \"end\"\n");
+  }
+};
+
+TEST_F(AuditOfAConfig, CertifiesTheEpsilonOfTheRun) {
+  for (const std::string noise : {"simulated", "secure"}) {
+    const auto run = porter("run c.toml --out " + noise + " --set privacy.noise=" + noise);
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    const auto result =
+        porter("privacy audit --config c.toml --rung 1 --json --set privacy.noise=" + noise);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    const auto json = nlohmann::json::parse(result.output.substr(result.output.find('{')));
+    const auto statement = nlohmann::json::parse(read_file(dir_ / noise / "privacy.json"));
+    EXPECT_EQ(json["epsilon"], statement["epsilon"][1]) << noise;
+  }
+}
+
+// Their releases are not those that the audit makes, so its verdict would be about something else.
+TEST_F(AuditOfAConfig, RefusesMethodsThatReleaseSomethingElse) {
+  for (const char* method : {"soteriafl-svrg", "ddp-srm"}) {
+    const auto result = porter(
+        "privacy audit --config c.toml --set algorithm.compressor=identity --rung 1 --set "
+        "algorithm.name=" +
+        std::string(method));
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_NE(result.output.find(method), std::string::npos) << result.output;
+  }
+}
+
+TEST_F(AuditOfAConfig, LeavesOutTheRungThatReadsTrackersWhereThereAreNone) {
+  const std::string dsgd =
+      "privacy audit --config c.toml --runs 100 --set algorithm.name=dp-dsgd --set "
+      "algorithm.compressor=identity";
+  const auto all = porter(dsgd);
+  EXPECT_EQ(all.exit_code, 0) << all.output;
+  EXPECT_NE(all.output.find("rung 4: "), std::string::npos) << all.output;
+  EXPECT_NE(all.output.find("on rungs 1, 2, 3, 5"), std::string::npos) << all.output;
+  const auto asked = porter(dsgd + " --rung 1 4");
+  EXPECT_EQ(asked.exit_code, 2) << asked.output;
+  EXPECT_EQ(asked.output.find("rung 1: replay"), std::string::npos) << asked.output;
 }
 
 }  // namespace

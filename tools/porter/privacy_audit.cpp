@@ -26,13 +26,14 @@ struct AuditArguments {
   Adjacency adjacency = Adjacency::replace;
   NoiseSource noise = NoiseSource::secret;
 
-  std::vector<int> rungs = {1, 2, 3, 4, 5};
+  std::vector<int> rungs;  // empty: all that there are for the method
   std::int64_t runs = 10'000, trainings = 1'000;
   std::optional<double> claim;
   std::string plant = "none";
   std::uint64_t seed = 1;
   std::size_t threads = 0;
   bool json = false;
+  std::string left_out = {};
 };
 
 BatchSampler make_sampler(const AuditArguments& options, std::size_t m, std::size_t batch) {
@@ -65,6 +66,12 @@ AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
   const auto& [config, facts] = std::tie(parts.config, parts.facts);
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
+  const auto& method = parts.algorithm();
+  require(!method.two_gradients && method.meeting != AlgorithmInfo::Meeting::aggregator,
+          ErrorKind::usage, options.config,
+          ": algorithm.name: the audit is of agents that add noise to the mean of one clipped "
+          "gradient of each sample, and those of \"",
+          method.name, "\" release something else");
   options.adjacency = config.privacy->adjacency;
   options.noise = config.privacy->noise;
   auto setting =
@@ -86,6 +93,21 @@ void check_options(const AuditArguments& options, const AuditSetting& setting) {
     require(rung >= 1 && rung <= 5, ErrorKind::usage, "--rung: expected 1 to 5, found ", rung);
   require(options.runs >= 10 && options.trainings >= 10, ErrorKind::usage,
           "--runs and --trainings: expected at least 10");
+}
+
+// Before any rung is climbed, so that no results are lost.
+void choose_rungs(AuditArguments& options, const AuditSetting& setting,
+                  const AuditSubject& subject) {
+  const bool all = options.rungs.empty();
+  if (all) options.rungs = {1, 2, 3, 4, 5};
+  if (std::ranges::count(options.rungs, 4) == 0 || can_listen(setting, subject)) return;
+  const auto reason = fmt::format(
+      "rung 4: it reads the gradient trackers in the messages of porter-dp between two agents or "
+      "more, found {} of {}",
+      subject.problem.agents, subject.algorithm);
+  require(all, ErrorKind::usage, "--rung: ", reason);
+  std::erase(options.rungs, 4);
+  options.left_out = reason;
 }
 
 AuditRung climb(int rung, const AuditArguments& options, const AuditSetting& setting,
@@ -132,6 +154,7 @@ std::string audit_as_text(const AuditArguments& options, const AuditSetting& set
   line("certified", fmt::format("epsilon {:.5g}", certified.upper));
   if (setting.claim) line("claimed", fmt::format("epsilon {:.5g}", *setting.claim));
   if (setting.fault != Fault::none) line("planted", options.plant);
+  if (!options.left_out.empty()) line("left out", options.left_out);
   for (const auto& rung : rungs) {
     text += fmt::format("\nrung {}: {} ({:.1f} s)\n", rung.rung, rung.title, rung.seconds);
     for (const auto& check : rung.checks)
@@ -196,6 +219,7 @@ int run_audit(AuditArguments options) {
                                             .eta = parts->config.algorithm.step,
                                             .gamma = parts->config.algorithm.consensus}
                              : bare->subject();
+  choose_rungs(options, setting, subject);
   ThreadPool pool(options.threads);
   const auto certified = certified_epsilon(setting);
   std::vector<AuditRung> rungs;
@@ -242,7 +266,8 @@ void add_privacy_audit(App& privacy) {
       "audit", "attack our own mechanism: is epsilon larger than what is promised?");
   const auto options = std::make_shared<AuditArguments>();
   add_setting_options(*command, *options);
-  command->add_option("--rung", options->rungs, "Which rungs (see below)", "1..5");
+  command->add_option("--rung", options->rungs, "Which rungs (see below; default: all that fit)",
+                      "1..5");
   command->add_option("--runs", options->runs, "Rung 3: runs with and runs without the canary");
   command->add_option("--trainings", options->trainings, "Rung 4: trainings with and without it");
   command->add_option("--claim", options->claim, "Audit this epsilon, not the certified one",

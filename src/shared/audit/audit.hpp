@@ -52,7 +52,7 @@ struct AuditSetting {
 /// sampler that fits the neighbours, 0 < delta < 1.
 void check_setting(const AuditSetting& setting);
 
-/// The certified epsilon of the promise, whatever fault is planted.
+/// The certified epsilon of the promise, whatever fault is planted: that of a run's statement.
 EpsilonInterval certified_epsilon(const AuditSetting& setting);
 
 /// The training in which rungs 1, 2 and 4 look for leaks. Views: the owner outlives them.
@@ -116,6 +116,9 @@ AuditRung audit_noise(const AuditSetting& setting, const AuditSubject& subject, 
 /// without the canary; the likelihood ratio tells them apart: a lower bound on epsilon.
 AuditRung audit_mechanism(const AuditSetting& setting, std::size_t runs, ThreadPool& pool,
                           const AuditProgress& progress);
+
+/// Whether rung 4 can listen: to two agents or more whose messages carry gradient trackers.
+bool can_listen(const AuditSetting& setting, const AuditSubject& subject);
 
 /// Rung 4. PORTER-DP on the subject's network with a canary at agent 0, `runs` times each way. The
 /// attacker is its first neighbour and uses the messages that it hears.
