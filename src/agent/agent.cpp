@@ -12,6 +12,7 @@
 #include "file_journal.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
+#include "report/text.hpp"
 #include "train/ledgers.hpp"
 #include "train/run_data.hpp"
 
@@ -363,8 +364,8 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
   if (!options.max_epsilon) return;
   require(bounds && bounds->upper <= *options.max_epsilon, ErrorKind::privacy,
           "agent.max_epsilon: this agent allows ", *options.max_epsilon, ", but this run ",
-          bounds ? concat("ends at a certified epsilon of ", bounds->upper, " after ", releases,
-                          " releases")
+          bounds ? concat("ends at a certified epsilon of ", rounded_up(bounds->upper), " after ",
+                          releases, " releases")
                  : concat("has no certified epsilon"),
           "; take part in a run with more noise or fewer rounds, or raise this agent's own limit");
 }

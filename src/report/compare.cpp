@@ -28,6 +28,7 @@ std::function<Value(const Trace&)> fact(const char* key) {
 }
 
 std::string format_accuracy(double value) { return fmt::format("{:.4f}", value); }
+std::string format_bound(double value) { return rounded_up(value, 4); }
 std::string format_round(double value) { return fmt::format("{:.0f}", value); }
 
 const std::vector<Figure>& figures() {
@@ -48,7 +49,8 @@ const std::vector<Figure>& figures() {
        [](const Trace& trace) {
          const auto& bounds = trace.privacy.epsilon;
          return bounds ? Value(bounds->upper) : Value();
-       }},
+       },
+       format_bound},
       {{"seconds_per_round", "per round", lower}, fact("seconds_per_round"), format_seconds},
   };
   return all;

@@ -124,7 +124,7 @@ std::string facts_list(const Trace& trace) {
   }
   const auto& bounds = trace.privacy.epsilon;
   add("epsilon, bounds",
-      bounds ? format_number(bounds->lower) + " to " + format_number(bounds->upper) : kAbsent);
+      bounds ? rounded_down(bounds->lower, 4) + " to " + rounded_up(bounds->upper, 4) : kAbsent);
   return out + "</dl>\n";
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace porter {
@@ -37,12 +38,12 @@ bool is_wide(char32_t c) {
 
 // `towards` is +1 or -1.
 std::string rounded(double value, int digits, double towards) {
-  if (value == 0 || !std::isfinite(value)) return fmt::format("{}", value);
-  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const auto nearest = fmt::format("{:.{}g}", value, digits);
+  if (!std::isfinite(value) || towards * (std::strtod(nearest.c_str(), nullptr) - value) >= 0)
+    return nearest;
+  const auto exponent = std::floor(std::log10(std::abs(value)));
   const double unit = std::pow(10.0, exponent - digits + 1);
-  const double scaled = value / unit;
-  const double whole = towards > 0 ? std::ceil(scaled - 1e-9) : std::floor(scaled + 1e-9);
-  return fmt::format("{:.{}g}", whole * unit, digits);
+  return fmt::format("{:.{}g}", value + towards * 0.75 * unit, digits);
 }
 
 }  // namespace

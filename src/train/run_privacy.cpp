@@ -10,6 +10,7 @@
 #include "porter/privacy/clip.hpp"
 #include "privacy/paper.hpp"
 #include "privacy/secure_noise.hpp"
+#include "report/text.hpp"
 #include "svrg_privacy.hpp"
 #include "train/accountant_cache.hpp"
 
@@ -186,7 +187,7 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
   if (sigma_ == 0) return "sigma = 0, no noise is added: not private";
   const auto bounds = interval(releases);
   const auto worth = [&] {
-    return concat("epsilon in [", bounds->lower, ", ", bounds->upper,
+    return concat("epsilon in [", rounded_down(bounds->lower), ", ", rounded_up(bounds->upper),
                   "] at delta = ", privacy.delta, " (record level, ", relation(), ", ", releases,
                   " rounds)");
   };

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "markup.hpp"
+#include "report/page.hpp"
 #include "report/text.hpp"
 #include "sample_run.hpp"
 
@@ -85,6 +88,31 @@ TEST(Compare, MarksTheBestOfRunsThatDidNotDiverge) {
   EXPECT_EQ(best_runs(table, "test_accuracy"), std::vector<std::string>{"a"});
   EXPECT_TRUE(best_runs(table, "bits_per_agent").empty()) << "all are equal";
   EXPECT_TRUE(nlohmann::json::parse(table.to_json())[2]["test_accuracy"].is_null());
+}
+
+// What is certified is never printed smaller than it is.
+TEST(Text, RoundsAwayFromPromisesThatDoNotHold) {
+  EXPECT_EQ(rounded_up(0.1), "0.1");
+  EXPECT_EQ(rounded_up(1.23441, 4), "1.235");
+  EXPECT_EQ(rounded_down(1.23449, 4), "1.234");
+  EXPECT_EQ(rounded_up(9.9999941), "10");
+  EXPECT_EQ(rounded_up(0), "0");
+  EXPECT_EQ(rounded_up(std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(rounded_up(std::numeric_limits<double>::denorm_min()), "4.94066e-324");
+  for (double value = 1e-12; value < 1e12; value *= 1.37)
+    for (const double near : {value, std::stod(rounded_up(value))})
+      for (const double other : {near, std::nextafter(near, 0), std::nextafter(near, 1e300)}) {
+        EXPECT_GE(std::stod(rounded_up(other)), other);
+        EXPECT_LE(std::stod(rounded_down(other)), other);
+        EXPECT_LE(std::stod(rounded_up(other)), other * (1 + 1.1e-5));
+      }
+}
+
+TEST(Compare, NoEpsilonIsShownSmallerThanItIs) {
+  auto trace = sample_trace("a");
+  trace.privacy.epsilon = {{.lower = 1.23449, .upper = 1.23541, .method = "m"}};
+  EXPECT_TRUE(contains(compare_runs(std::vector{trace}).to_text(), "1.236"));
+  EXPECT_TRUE(contains(html_report("Title", "", std::vector{trace}), "1.234 to 1.236"));
 }
 
 TEST(Compare, LeavesOutColumnsThatNoRunHas) {

@@ -120,6 +120,21 @@ TEST_F(TrainerTest, TheAccountantsSigmaMeetsTheTargetAndNotMuchMore) {
   }
 }
 
+TEST_F(TrainerTest, TheSentencePromisesNoMoreThanIsCertified) {
+  for (const char* sigma : {"0.1", "0.15", "0.2", "0.25", "0.3", "0.35"}) {
+    const auto parts = assemble(config({std::string("privacy.sigma=") + sigma}));
+    const auto sentence = parts.privacy->sentence(60);
+    const auto bounds = parts.privacy->interval(60);
+    double lower = 0, upper = 0;
+    ASSERT_EQ(std::sscanf(sentence.substr(sentence.find("epsilon in")).c_str(),
+                          "epsilon in [%lf, %lf]", &lower, &upper),
+              2)
+        << sentence;
+    EXPECT_LE(lower, bounds->lower) << sentence;
+    EXPECT_GE(upper, bounds->upper) << sentence;
+  }
+}
+
 TEST_F(TrainerTest, NothingIsCertifiedWithoutNoiseOrPerSampleClipping) {
   const Trainer silent(assemble(config({"privacy.sigma=0"})));
   EXPECT_EQ(silent.privacy().sentence(60), "sigma = 0, no noise is added: not private");

@@ -15,6 +15,7 @@
 #include "metrics_server.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
+#include "report/text.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -105,9 +106,10 @@ class Board {
     if (news || now - logged_ >= kLogPeriod) {
       logged_ = now;
       log_.info(fmt::format("{}: round {} of {}{}", status.state, status.round, status.rounds,
-                            status.epsilon ? fmt::format(", epsilon {:.4g}{}", *status.epsilon,
-                                                         status.secret ? "" : " were it secret")
-                                           : ""));
+                            status.epsilon
+                                ? fmt::format(", epsilon {}{}", rounded_up(*status.epsilon, 4),
+                                              status.secret ? "" : " were it secret")
+                                : ""));
     }
   }
 

@@ -23,6 +23,7 @@
 #include "porter/core/error.hpp"
 #include "porter/privacy/statement.hpp"
 #include "progress.hpp"
+#include "report/text.hpp"
 #include "run_one.hpp"
 
 namespace porter::cli {
@@ -201,7 +202,7 @@ class ClusterView {
     for (const auto& agent : agents) {
       const auto status = status_of(agent);
       const auto epsilon = status.contains("epsilon") && status["epsilon"].is_number()
-                               ? fmt::format("{:.4g}", status["epsilon"].get<double>())
+                               ? rounded_up(status["epsilon"].get<double>(), 4)
                                : "-";
       print_row(agent.name,
                 fmt::format("{}/{}", status.value("round", 0), status.value("rounds", 0)),

@@ -11,6 +11,7 @@
 #include "porter/train/assemble.hpp"
 #include "privacy_options.hpp"
 #include "progress.hpp"
+#include "report/text.hpp"
 
 namespace porter::cli {
 namespace {
@@ -151,7 +152,7 @@ std::string audit_as_text(const AuditArguments& options, const AuditSetting& set
                    sampler_text(setting.sampler), choice_text(options.adjacency),
                    to_string(setting.clip), setting.sigma, setting.rounds, setting.delta));
   line("noise", setting.secure ? "secret" : "simulated: not private");
-  line("certified", fmt::format("epsilon {:.5g}", certified.upper));
+  line("certified", "epsilon " + rounded_up(certified.upper));
   if (setting.claim) line("claimed", fmt::format("epsilon {:.5g}", *setting.claim));
   if (setting.fault != Fault::none) line("planted", options.plant);
   if (!options.left_out.empty()) line("left out", options.left_out);

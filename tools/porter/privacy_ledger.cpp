@@ -7,6 +7,7 @@
 #include "io/json.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/ledger.hpp"
+#include "report/text.hpp"
 
 namespace porter::cli {
 namespace {
@@ -74,7 +75,7 @@ std::string ledger_as_text(const LedgerArguments& options, const LedgerView& vie
                             header.sampler, header.batch, header.records, header.adjacency,
                             header.noise_stddev, header.clip));
   line("budget", fmt::format("epsilon {} at delta {}", header.epsilon, header.delta));
-  line("spent", fmt::format("epsilon {:.6g}, certified", spent(view).upper));
+  line("spent", fmt::format("epsilon {}, certified", rounded_up(spent(view).upper)));
   line("charges", charges_text(view));
   if (view.charges > view.torn) line("last round", std::to_string(view.last_round));
   if (view.phases.size() > 1)
