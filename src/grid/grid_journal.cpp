@@ -97,7 +97,7 @@ fs::path journal_in(const fs::path& folder) {
   require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
           folder.string(), " exists and is not a folder");
   make_folder(folder);
-  return folder / "journal.jsonl";
+  return folder / GridJournal::kFile;
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ void GridJournal::load(std::string_view lines) {
     const auto line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(line.size() + 1);
     auto entry = parse_journal_line(line);
-    require(entry.has_value(), ErrorKind::io, file().string(), ", line ", number,
+    require(entry.has_value(), ErrorKind::io, log_.path().string(), ", line ", number,
             ": not a run of porter; remove the line or the file");
     if (entry->second.status != RunEnd::failed) remember(entry->first, std::move(entry->second));
   }

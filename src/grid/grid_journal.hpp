@@ -21,6 +21,8 @@ std::string run_key(Config config, std::uint64_t seed);
 /// may hold it.
 class GridJournal {
  public:
+  static constexpr const char* kFile = "journal.jsonl";
+
   /// Creates the folder and the journal, or reads the one that is there. Half a line at the end,
   /// from a kill, is dropped; runs that failed are forgotten, so that they are tried again. `who`
   /// is the command that holds it.
@@ -37,7 +39,6 @@ class GridJournal {
   /// On disk when this returns.
   void append(const std::string& key, const GridRun& run);
   std::size_t size() const { return runs_.size(); }
-  const std::filesystem::path& file() const { return log_.path(); }
 
  private:
   void remember(const std::string& key, GridRun run);

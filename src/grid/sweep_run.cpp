@@ -14,10 +14,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPlanFile = "sweep.toml";
+// Before 0.2 the journal was journal.csv.
+constexpr const char* kOldJournal = "journal.csv";
+// What a sweep leaves beside plan and journal; the page is the command's.
+constexpr const char* kResults[] = {"results.csv", "summary.json", "best.toml",
+                                    "report.html", "checkpoints",  kOldJournal};
 
 // What may be done in this folder, before anything is touched.
 void check_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
-  const bool holds_sweep = fs::exists(folder / kPlanFile);
+  const bool holds_sweep =
+      fs::exists(folder / kPlanFile) &&
+      (fs::exists(folder / GridJournal::kFile) || fs::exists(folder / kOldJournal));
   require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
           folder.string(), " exists and is not a folder");
   require(holds_sweep || !fs::exists(folder) || holds_nothing(folder), ErrorKind::usage,
@@ -32,7 +39,7 @@ void check_folder(const fs::path& folder, const Sweep& sweep, ExistingRun existi
           folder.string(), " holds a sweep already");
 }
 
-// The folder with its plan, so that what is killed from here on can be resumed.
+// The folder with its plan; once the journal is there, too, what is killed can be resumed.
 fs::path planned(const fs::path& folder, const Sweep& sweep, ExistingRun existing) {
   check_folder(folder, sweep, existing);
   make_folder(folder);
@@ -51,8 +58,7 @@ class Stages {
                  .judge = [this](GridRun& run) { judge(run); }},
                 hooks) {
     if (existing == ExistingRun::replace) empty(folder);
-    // Before 0.2 the journal was journal.csv.
-    require(!runner_.journal().foreign() && !fs::exists(folder / "journal.csv"), ErrorKind::usage,
+    require(!runner_.journal().foreign() && !fs::exists(folder / kOldJournal), ErrorKind::usage,
             "cannot resume: the sweep in ", folder.string(),
             " was made by another version of porter");
     for (std::size_t s = 0; s < sweep.settings.size(); ++s) {
@@ -85,10 +91,7 @@ class Stages {
   // the folder holds a sweep that can be resumed.
   void empty(const fs::path& folder) {
     runner_.journal().clear();
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.path().filename() != kPlanFile &&
-          entry.path().filename() != runner_.journal().file().filename())
-        fs::remove_all(entry.path());
+    for (const char* name : kResults) fs::remove_all(folder / name);
     write_file(folder / kPlanFile, sweep_.toml);
   }
 

@@ -420,6 +420,26 @@ TEST_F(SweepTest, AnotherSweepIsRefusedAndTheDifferenceNamed) {
   EXPECT_TRUE(run_sweep(other, dir_ / "out", ExistingRun::replace, {}));
 }
 
+TEST_F(SweepTest, ReplacingASweepLeavesOtherFilesAlone) {
+  const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
+  const auto whole = results(grid, "out");
+  write_file(dir_ / "out" / "report.html", "of the command");
+  fs::create_directory(dir_ / "out" / "thesis");
+  write_file(dir_ / "out" / "thesis" / "chapter.tex", "mine");
+  write_file(dir_ / "out" / "notes.txt", "mine");
+  EXPECT_TRUE(run_sweep(grid, dir_ / "out", ExistingRun::replace, {}));
+  EXPECT_EQ(read_file(dir_ / "out" / "results.csv"), whole);
+  EXPECT_TRUE(fs::exists(dir_ / "out" / "notes.txt"));
+  EXPECT_TRUE(fs::exists(dir_ / "out" / "thesis" / "chapter.tex"));
+  EXPECT_FALSE(fs::exists(dir_ / "out" / "report.html"));
+  // A config of this name is not a sweep that was begun here.
+  fs::create_directory(dir_ / "home");
+  fs::copy(dir_ / "c.toml", dir_ / "home" / "sweep.toml");
+  for (const auto existing : {ExistingRun::replace, ExistingRun::resume})
+    EXPECT_THROW(run_sweep(grid, dir_ / "home", existing, {}), Error);
+  EXPECT_EQ(read_file(dir_ / "home" / "sweep.toml"), kConfig);
+}
+
 TEST_F(SweepTest, NothingTouchesAFolderThatAnotherSweepWorksIn) {
   const auto grid = sweep({{"algorithm.step", "0.1,0.2"}});
   const auto whole = results(grid, "out");
