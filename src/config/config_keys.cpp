@@ -26,6 +26,11 @@ constexpr std::size_t kMaxLayers = 1000;
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) {
+      out += fmt::format("\\u{:04x}", code);
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

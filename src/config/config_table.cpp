@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/config_table.hpp"
 
+#include <algorithm>
+
 #include "config/config_keys.hpp"
 #include "config/toml_section.hpp"
 #include "io/file.hpp"
@@ -33,7 +35,8 @@ void refuse_deep_keys(std::string_view text, const std::string& source) {
         if (triple) i += 2;
       } else if (quote == c && (!long_quote || triple)) {
         quote = '\0';
-        if (long_quote) i += 2;
+        // Before the last three there may be two more, which belong to the text.
+        if (long_quote) i += std::min<std::size_t>(text.find_first_not_of(c, i) - i, 5) - 1;
         long_quote = false;
       }
     } else if (quote != '\0') {

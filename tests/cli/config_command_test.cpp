@@ -54,6 +54,9 @@ TEST_F(ConfigCommand, PrintsAConfigResolved) {
   const auto values = Json::parse(output("config c.toml --json"));
   EXPECT_EQ(values.at("algorithm").at("clip_target"), "batch");
   EXPECT_EQ(values.at("network").at("agents"), 10);
+  write_file(dir_ / "line.toml", "[data]\ntrain = \"a\\nb.csv\"\n");
+  const auto train = Json::parse(output("config line.toml --json")).at("data").at("train");
+  EXPECT_TRUE(train.get<std::string>().ends_with("a\nb.csv")) << train;
   expect_refused("config ", {{"c.toml --set algorithm.step=0", "algorithm.step"},
                              {"--set algorithm.step=1", "config"}});
 }

@@ -208,7 +208,9 @@ std::string repeated(std::size_t count, const std::string& piece) {
 TEST(Config, DeepKeysAndLongListsAreRefusedBeforeTheyTakeMemory) {
   const auto dots = repeated(40'000, "a.");
   for (const auto& text : {dots + "a = 1", "\n[" + dots + "a]", "[run]\nseed = {" + dots + "a = 1}",
-                           "[run]\nx = \"\"\" \" \"\"\"\n" + dots + "a = 1"})
+                           "[run]\nx = \"\"\" \" \"\"\"\n" + dots + "a = 1",
+                           "a = {b = \"\"\"x\"\"\"\", " + dots + "a = 1}",
+                           "a = {b = \'\'\'x\'\'\'\'\', " + dots + "a = 1}"})
     EXPECT_NE(error_of(text).find("keys of at most 16 parts"), std::string::npos)
         << text.substr(0, 40);
   EXPECT_EQ(error_of("", {"run.seed={" + dots + "a=1}"}).find("--set:1: expected keys"), 0U);
@@ -242,6 +244,12 @@ TEST(Config, ErrorsBlameTheOptionThatSetTheKeyAndNotTheFile) {
 
 TEST(Config, ErrorsNameAKeyOnce) {
   EXPECT_EQ(error_of("[algorithm]\nname = \"sgd\"").find("c.toml:2: algorithm.name: expected"), 0U);
+}
+
+TEST(Config, ControlCharactersReadBackAsThemselves) {
+  auto c = parse_config("", "c.toml");
+  c.data.train = "a\nb\tc\x01\x7f\"\\.csv";
+  EXPECT_EQ(parse_config(to_toml(c), "again.toml").data.train, c.data.train) << to_toml(c);
 }
 
 TEST(Config, FilesAreRelativeToTheConfig) {
