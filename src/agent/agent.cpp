@@ -370,6 +370,10 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
           "; take part in a run with more noise or fewer rounds, or raise this agent's own limit");
 }
 
+void check_agent_folder(const AgentOptions& options, const std::filesystem::path& folder) {
+  AgentFolder::check(folder, recorded_config(options));
+}
+
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks, Sources sources) {
   AgentFolder files(folder, recorded_config(options), owner_of(options));

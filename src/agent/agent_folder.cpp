@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kConfigFile = "config.toml";
+
 // Each as step, length and bytes.
 NpyArray pack(const std::vector<SentMessage>& messages) {
   Payload all;
@@ -64,20 +66,21 @@ std::string public_summary(const Trainer& trainer, const std::string& name) {
 
 AgentFolder::AgentFolder(fs::path path, const Config& config, FileOwner owner)
     : path_(std::move(path)), owner_(std::move(owner)) {
-  const auto file = path_ / "config.toml";
-  const auto text = to_toml(config);
-  if (fs::exists(file)) {
-    const auto difference = config_difference(read_file(file), text);
-    require(difference.empty(), ErrorKind::usage, path_.string(),
-            " holds a run of another config (", difference, "); choose another folder");
-  } else {
-    require(!fs::exists(path_ / "checkpoint") && !fs::exists(path_ / "ledger"), ErrorKind::usage,
-            path_.string(), " holds other files and no run; choose another folder");
-    make_folder(path_, config);
-    write_file(file, text);
-  }
+  check(path_, config);
   make_folder(path_, config);
+  if (!fs::exists(path_ / kConfigFile)) write_file(path_ / kConfigFile, to_toml(config));
   make_folder(path_ / "checkpoint", config);
+}
+
+void AgentFolder::check(const fs::path& path, const Config& config) {
+  if (fs::exists(path / kConfigFile)) {
+    const auto difference = config_difference(read_file(path / kConfigFile), to_toml(config));
+    require(difference.empty(), ErrorKind::usage, path.string(), " holds a run of another config (",
+            difference, "); choose another folder");
+  } else {
+    require(!fs::exists(path) || holds_nothing(path, {".toml", ".log"}), ErrorKind::usage,
+            path.string(), " holds other files and no run; choose another folder");
+  }
 }
 
 std::optional<AgentCheckpoint> AgentFolder::load_newest() {

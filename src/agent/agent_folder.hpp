@@ -32,15 +32,17 @@ struct AgentCheckpoint {
 class AgentFolder {
  public:
   /// Makes the folder and its config.toml, or finds them; with secret noise nobody but its owner
-  /// may read it. Error{usage} if it holds the run of another config or other files.
+  /// may read it.
   AgentFolder(std::filesystem::path path, const Config& config, FileOwner owner);
+  /// Error{usage} if it holds the run of another config, or other files than configs and logs.
+  static void check(const std::filesystem::path& path, const Config& config);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path lock_file() const { return path_ / "checkpoint" / "lock"; }
   std::filesystem::path journal_file() const { return path_ / "checkpoint" / "releases"; }
 
   /// The newest one, or the one before where the newest is damaged. Error{io} if both are,
-  /// Error{privacy} if it is of another run or agent, or of porter 0.1.
+  /// Error{privacy} if it is of another run or agent, Error{usage} if it is of another version.
   std::optional<AgentCheckpoint> load_newest();
   /// On disk when this returns; the one before is kept.
   void save(const AgentCheckpoint& checkpoint);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -137,9 +138,12 @@ bool sync_name(const std::filesystem::path& file) {
   return fd.get() >= 0 && (::fsync(fd.get()) == 0 || errno == EINVAL);
 }
 
-bool holds_nothing(const std::filesystem::path& folder) {
+bool holds_nothing(const std::filesystem::path& folder,
+                   std::initializer_list<std::string_view> but) {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().filename().string().find(kTemporary) == std::string::npos) return false;
+    if (entry.path().filename().string().find(kTemporary) == std::string::npos &&
+        std::ranges::count(but, entry.path().extension().string()) == 0)
+      return false;
   return true;
 }
 

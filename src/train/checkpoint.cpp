@@ -111,8 +111,8 @@ void for_members(AnyCheckpoint& checkpoint, const Use& use) {
 void require_version(const Npz& members, const std::string& source) {
   const bool versioned = members.contains("version");
   const auto found = versioned ? Members(members, source).number("version") : 1;
-  require(found == Checkpoint::kVersion, ErrorKind::io, source, ": a checkpoint of format ", found,
-          versioned ? "" : " (porter 0.1)", ", but this porter goes on from format ",
+  require(found == Checkpoint::kVersion, ErrorKind::usage, source, ": a checkpoint of format ",
+          found, versioned ? "" : " (porter 0.1)", ", but this porter goes on from format ",
           Checkpoint::kVersion, "; end the run with the porter that began it, or start it anew");
 }
 

@@ -31,7 +31,7 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
     : parts_(std::move(parts)),
       link_(std::move(link)),
       pool_(threads_of(parts_.config, link_.has_value())),
-      raw_metrics_(!claims_guarantee(parts_.config)) {
+      raw_metrics_(!claims_guarantee(parts_.config) && !parts_.data.holder) {
   const auto& facts = parts_.facts;
   if (link_) exchange_ = make_exchange(*link_, parts_);
   auto& pool = is_small_round(facts.agents, facts.dim, facts.batch) ? one_thread_ : pool_;

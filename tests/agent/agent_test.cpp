@@ -155,6 +155,28 @@ TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
   EXPECT_THROW(AgentFolder(folder / "a", other, kOwner), Error);
 }
 
+TEST(AgentFolder, FilesOfSomebodyElseAreLeftAlone) {
+  TempDir folder;
+  const auto config = parse_config(kConfig, "c.toml");
+  for (const char* name : {"model.npz", "privacy.json", "notes.txt"}) {
+    const auto path = folder / std::string(name).append("-folder");
+    std::filesystem::create_directory(path);
+    write_file(path / name, "mine");
+    EXPECT_THROW(AgentFolder(path, config, kOwner), Error) << name;
+    EXPECT_FALSE(std::filesystem::exists(path / "config.toml")) << name;
+  }
+  std::filesystem::create_directory(folder / "own");
+  for (const char* name : {"node.toml", "agent.log"}) write_file(folder / "own" / name, "");
+  EXPECT_NO_THROW(AgentFolder(folder / "own", config, kOwner));
+}
+
+TEST(AgentFolder, NothingIsCollectedFromWhatIsNoFolderOfAnAgent) {
+  TempDir folder;
+  const auto config = parse_config(kConfig, "c.toml");
+  EXPECT_THROW(collect_agents(config, {folder / "a", folder / "b"}, folder / "out"), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+}
+
 TEST(AgentFolder, ADamagedCheckpointNeverReplacesTheOneBefore) {
   TempDir folder;
   const auto config = parse_config(kConfig, "c.toml");
@@ -182,6 +204,9 @@ TEST(AgentFolder, ADamagedCheckpointNeverReplacesTheOneBefore) {
 TEST(AgentFolder, ACheckpointOfTheFirstReleaseIsNamedAsOne) {
   TempDir folder;
   AgentFolder files(folder / "a", parse_config(kConfig, "c.toml"), kOwner);
+  // A good one before it is no reason to go back to that.
+  for (const std::uint32_t round : {4, 8})
+    files.save({.run = {.run = kOwner.run, .now = {.round = round}}});
   save_npz(folder / "a" / "checkpoint" / "checkpoint.npz",
            Npz{{"counters", {{7}, {4, 0, 0, 0, 0, 0, 4}}}, {"sent", {{0}, {}}}});
   try {

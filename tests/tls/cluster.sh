@@ -213,6 +213,7 @@ def values(folder, name):
     return data[10 + int.from_bytes(data[8:10], "little"):]
 assert values("sim", "X") == values("out-0", "x_mean") + values("out-1", "x_mean")
 END
+  if grep x_best out-0/privacy.json; then fail "the statement names what its folder does not have"; fi
   # Started once more it waits for nobody.
   "$porter" agent node-0.toml --insecure-test-noise --out out-0 >again 2>&1 || { cat again; exit 1; }
   grep -q "has finished before" again
@@ -282,6 +283,13 @@ refused)
   grep -q "insecure-test-noise" log
   "$porter" cluster c.toml --set privacy.sigma=0.01 --set privacy.calibration=sigma --out run >log 2>&1 && exit 1
   grep -q "budget allows 0 of the 60 rounds" log || fail "a budget that is too small is not named"
+  # What is no cluster is not made one, and a folder with other files not an agent's.
+  mkdir -m 755 other && touch other/thesis
+  "$porter" cluster c.toml --out other --resume --insecure-test-noise >log 2>&1 && exit 1
+  grep -q "holds no cluster to resume" log || { cat log; exit 1; }
+  "$porter" agent beer/agents/agent-1/node.toml --out other >log 2>&1 && exit 1
+  grep -q "other holds other files and no run" log || { cat log; exit 1; }
+  [ "$(ls -A other) $(stat -c %a other)" = "thesis 755" ] || fail "a foreign folder was changed"
   rm -rf run
   start_cluster --set algorithm.rounds=100000 --insecure-test-noise
   wait_for_round 1
@@ -290,7 +298,7 @@ refused)
   kill -STOP $cluster # it must not start the agent again
   kill -KILL "$(pid_of 1)"
   sleep 0.2
-  "$porter" agent run/agents/agent-1/other.toml --insecure-test-noise --out other >other.log 2>&1 &&
+  "$porter" agent run/agents/agent-1/other.toml --insecure-test-noise --out another >other.log 2>&1 &&
     fail "another config was accepted"
   grep -q "another run; these differ: algorithm.step, run.checkpoint" other.log || { cat other.log; exit 1; }
   # The others were told so too, and wait for the one that belongs to them.

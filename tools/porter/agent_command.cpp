@@ -186,6 +186,7 @@ int run_agent(const AgentArguments& given) {
   });
   if (given.allow_no_noise) options.require_noise = false;
   const std::filesystem::path out = given.out.empty() ? "runs/agent-" + options.name : given.out;
+  check_agent_folder(options, out);
   make_folder(out, options.config);
   AgentLog log(out, options.name, options.json_log);
   Board board(out, log);

@@ -283,10 +283,11 @@ int run_cluster(const ClusterArguments& options) {
         return load_agent_config(options.config, options.overrides, options.insecure_test_noise);
       });
   const auto out = OutOptions{.out = options.out}.folder("cluster");
-  const bool holds_run = fs::exists(out) && !fs::is_empty(out);
-  require(holds_run == options.resume, ErrorKind::usage, out.string(),
-          holds_run ? " is not empty; --resume continues the cluster in it, or choose another --out"
-                    : " holds no cluster to resume");
+  require(options.resume ? fs::exists(out / "agents") : !fs::exists(out) || fs::is_empty(out),
+          ErrorKind::usage, out.string(),
+          options.resume
+              ? " holds no cluster to resume"
+              : " is not empty; --resume continues the cluster in it, or choose another --out");
   const bool secret = claims_guarantee(config);
   fmt::print("{} agents on this machine, {}; {}\n", config.network.agents, config.algorithm.name,
              secret           ? "secret noise"

@@ -89,6 +89,9 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks, Sources sources = {});
 
+/// Error{usage} unless `folder` is free for this agent, or holds its run; touches nothing.
+void check_agent_folder(const AgentOptions& options, const std::filesystem::path& folder);
+
 /// What the agents of one run, all finished, have in their folders, as the folder of a simulated
 /// run: metrics of the first and the last round, summary, model, statement. Error{io} if a part is
 /// missing.

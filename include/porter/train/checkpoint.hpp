@@ -39,8 +39,8 @@ struct Checkpoint {
 };
 
 Npz to_npz(const Checkpoint& checkpoint);
-/// From members that were read with ByteArrays::bytes. Error{io} naming `source` if they are of
-/// another version, one is missing or holds impossible numbers.
+/// From members that were read with ByteArrays::bytes. Naming `source`, Error{usage} if
+/// they are of another version, Error{io} if one is missing or holds impossible numbers.
 Checkpoint to_checkpoint(const Npz& members, const std::string& source);
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,8 +85,10 @@ class FileWriter {
 /// know no such thing are fine.
 bool sync_name(const std::filesystem::path& file);
 
-/// Whether a folder holds nothing but what a killed FileWriter left behind.
-bool holds_nothing(const std::filesystem::path& folder);
+/// Whether a folder holds nothing but what a killed FileWriter left behind, and files with these
+/// extensions.
+bool holds_nothing(const std::filesystem::path& folder,
+                   std::initializer_list<std::string_view> but = {});
 
 /// All of it at once.
 void write_file(const std::filesystem::path& path, std::string_view content);
