@@ -95,6 +95,23 @@ TEST_F(ReproduceCommand, WritesPicturesWhereAToolIsAtHand) {
   EXPECT_TRUE(fs::exists(dir_ / "drawn/fig1/figures/clipping.png"));
 }
 
+TEST_F(ReproduceCommand, TwoFilesOfOneNameAreRefused) {
+  const std::string study =
+      "title = \"Mine\"\nabout = \"x\"\nkind = \"curves\"\nseeds = 1\n[config]\n"
+      "algorithm = { name = \"porter-gc\", rounds = 5 }\n[curves]\nmetrics = [\"loss\"]\n"
+      "[[series]]\nlabel = \"one\"\n";
+  for (const char* folder : {"a", "b"}) {
+    fs::create_directory(dir_ / folder);
+    write_file(dir_ / folder / "x.toml", study);
+  }
+  const auto both = porter("a/x.toml b/x.toml --out out");
+  EXPECT_EQ(both.exit_code, 2) << both.output;
+  EXPECT_NE(both.output.find("b/x.toml"), std::string::npos) << both.output;
+  ASSERT_EQ(porter("a/x.toml a/x.toml --out out").exit_code, 0);
+  EXPECT_NE(read_file(dir_ / "out/x/index.html").find("porter reproduce a/x.toml"),
+            std::string::npos);
+}
+
 TEST_F(ReproduceCommand, RunsAFileOfTheUser) {
   write_file(dir_ / "mine.toml",
              "title = \"Mine\"\nabout = \"x\"\nkind = \"curves\"\nseeds = 1\n[config]\n"

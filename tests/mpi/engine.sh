@@ -30,6 +30,8 @@ same)
       same $algorithm.1 $algorithm.mpi$ranks
     done
   done
+  "$@" -n 1 "$porter" run c.toml --set run.engine=mpi --trace nowhere/t --out traced > log 2>&1 && exit 1
+  grep -q "cannot create nowhere/t.0" log || { cat log; exit 1; }
   ;;
 killed)
   # The job is killed after its first checkpoint and continued with another number of ranks.

@@ -160,7 +160,7 @@ class StopWatch {
   std::thread thread_;
 };
 
-/// Writes a trace when the run is over, however it ends.
+/// Writes a trace when the run is over; one that StopWatch ends has none.
 class TraceFile {
  public:
   TraceFile(std::string path, std::uint32_t process)

@@ -11,6 +11,7 @@
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
+#include "report/page.hpp"
 #include "reproduce/closed_forms.hpp"
 #include "reproduce/report.hpp"
 #include "run_one.hpp"
@@ -34,8 +35,12 @@ struct Entry {
   std::string name, title;
   std::function<StudyReport()> closed_form = {};
   std::string text = {};  // the file
-  fs::path folder = {};   // of a file that is not built in
+  fs::path file = {};     // as it was given; empty: built in
 };
+
+std::string given(const Entry& entry) {
+  return entry.file.empty() ? entry.name : entry.file.string();
+}
 
 std::vector<Entry> built_in(const ReproduceArguments& options) {
   std::vector<Entry> entries = {
@@ -61,10 +66,8 @@ void print_list(const std::vector<Entry>& entries) {
 
 Entry file_entry(const std::string& path) {
   const fs::path file(path);
-  return {.name = file.stem().string(),
-          .title = {},
-          .text = read_file(file, 1U << 20),
-          .folder = fs::absolute(file).parent_path()};
+  return {
+      .name = file.stem().string(), .title = {}, .text = read_file(file, 1U << 20), .file = file};
 }
 
 // "soteria" stands for "soteria-a9a" and the like.
@@ -72,11 +75,18 @@ bool stands_for(const std::string& name, const Entry& entry) {
   return name == "all" || name == entry.name || entry.name.starts_with(name + "-");
 }
 
-// In the order asked for, none twice.
+// In the order asked for, none twice. The folders of two files of one name would be one.
 std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::string>& names) {
   std::vector<Entry> out;
   const auto add = [&](const Entry& entry) {
-    if (std::ranges::find(out, entry.name, &Entry::name) == out.end()) out.push_back(entry);
+    const auto known = std::ranges::find(out, entry.name, &Entry::name);
+    if (known == out.end()) {
+      out.push_back(entry);
+      return;
+    }
+    require(known->file.lexically_normal() == entry.file.lexically_normal(), ErrorKind::usage,
+            "reproduce: ", given(*known), " and ", given(entry),
+            " would have one folder; expected names that differ");
   };
   for (const auto& name : names) {
     const auto asked = [&](const Entry& entry) { return stands_for(name, entry); };
@@ -93,8 +103,7 @@ std::vector<Entry> chosen(const std::vector<Entry>& all, const std::vector<std::
 }
 
 std::string command_for(const Entry& entry, const ReproduceArguments& options) {
-  std::string line = "porter reproduce " + entry.name;
-  if (!entry.folder.empty()) line += ".toml";
+  std::string line = "porter reproduce " + shell_word(given(entry));
   if (options.quick) line += " --quick";
   if (options.seeds) line += fmt::format(" --seeds {}", *options.seeds);
   return line;
@@ -160,10 +169,11 @@ int run_reproduce(const ReproduceArguments& options) {
   for (const auto& entry : entries) {
     auto& study = studies.emplace_back();
     if (!entry.closed_form)
-      study = parse_study(entry.text, entry.name,
-                          entry.folder.empty() ? "experiments/" + entry.name + ".toml"
-                                               : (entry.folder / (entry.name + ".toml")).string(),
-                          entry.folder, {.quick = options.quick, .seeds = options.seeds});
+      study = parse_study(
+          entry.text, entry.name,
+          entry.file.empty() ? "experiments/" + entry.name + ".toml" : entry.file.string(),
+          entry.file.empty() ? "" : fs::absolute(entry.file).parent_path(),
+          {.quick = options.quick, .seeds = options.seeds});
   }
   catch_interrupts();
   for (std::size_t i = 0; i < entries.size(); ++i) {

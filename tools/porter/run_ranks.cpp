@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "command_line.hpp"
+#include "io/file.hpp"
 #include "porter/comm/mpi.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
@@ -79,8 +79,7 @@ TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
   try {
     const auto status = run(*session, config, agreed(*session, out, existing), existing,
                             options.raw_metrics, trace);
-    if (trace)
-      std::ofstream(fmt::format("{}.{}", options.trace, session->rank())) << trace->to_json();
+    if (trace) write_file(fmt::format("{}.{}", options.trace, session->rank()), trace->to_json());
     return status;
   } catch (const Error& error) {
     fail(error.kind(), "rank ", session->rank(), ": ", error.what());
