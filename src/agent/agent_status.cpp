@@ -23,16 +23,17 @@ std::string escaped(const std::string& value) {
 }  // namespace
 
 std::string to_json(const AgentStatus& status, const std::vector<LinkStatus>& links) {
-  nlohmann::ordered_json json = {{"name", status.name},
-                                 {"state", status.state},
-                                 {"round", status.round},
-                                 {"rounds", status.rounds},
-                                 {"checkpoint", status.checkpoint},
-                                 {"bytes_out", status.bytes.posted},
-                                 {"bytes_in", status.bytes.received},
-                                 {"wait_seconds", status.wait_seconds},
-                                 {"noise", status.secret ? "secure" : "not secret"},
-                                 {"epsilon", nullptr}};
+  nlohmann::ordered_json json = {
+      {"name", status.name},
+      {"state", status.state},
+      {"round", status.round},
+      {"rounds", status.rounds},
+      {"checkpoint", status.checkpoint},
+      {"bytes_out", status.bytes.posted},
+      {"bytes_in", status.bytes.received},
+      {"wait_seconds", status.wait_seconds},
+      {"noise", status.secret ? choice_text(NoiseSource::secret) : "not secret"},
+      {"epsilon", nullptr}};
   if (status.epsilon) json["epsilon"] = *status.epsilon;
   json["waiting_for"] = nlohmann::ordered_json::array();
   for (const auto& link : links)

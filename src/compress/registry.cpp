@@ -13,14 +13,15 @@ namespace {
 struct Row {
   std::string_view name, example, grammar, help;
   CompressorPtr (*make)(SpecArgument, bool);
+  bool dense = false, has_mask = false;
 };
 
 // Adding a compressor: its file, its line here and in compressors.hpp, its test, its section in
 // docs/compressors.md.
 constexpr Row kTable[] = {
-    {"identity", "identity", "identity", "sends every entry", make_identity},
+    {"identity", "identity", "identity", "sends every entry", make_identity, true},
     {"random_k", "random_k:0.05", "random_k:FRACTION or random_k:k=NUMBER",
-     "keeps k entries chosen at random", make_random_k},
+     "keeps k entries chosen at random", make_random_k, false, true},
     {"bernoulli", "bernoulli:0.05", "bernoulli:FRACTION or bernoulli:k=NUMBER",
      "keeps each entry with probability k/d", make_bernoulli},
     {"top_k", "top_k:0.05", "top_k:FRACTION or top_k:k=NUMBER",
@@ -55,7 +56,9 @@ std::vector<CompressorInfo> compressor_table() {
     table.push_back({.name = std::string(row.name),
                      .example = std::string(row.example),
                      .grammar = std::string(row.grammar),
-                     .help = std::string(row.help)});
+                     .help = std::string(row.help),
+                     .dense = row.dense,
+                     .has_mask = row.has_mask});
   return table;
 }
 

@@ -2,6 +2,8 @@
 // From a file to a Config: defaults, values, and whether they fit together; and back.
 #include "porter/config/config.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "config/config_keys.hpp"
@@ -28,12 +30,12 @@ struct Sections {
   TomlSection& operator[](std::string_view name) { return all.find(name)->second; }
 };
 
-// "a, b and c": the algorithms with a property.
-template <class Property>
-std::string names_of(Property property) {
+// "a, b and c": the rows of a table with a property.
+template <class Table, class Property>
+std::string names_of(const Table& table, Property property) {
   std::string names, last;
-  for (const auto& info : algorithm_table()) {
-    if (!property(info)) continue;
+  for (const auto& info : table) {
+    if (!std::invoke(property, info)) continue;
     if (!last.empty()) (names += names.empty() ? "" : ", ") += last;
     last = info.name;
   }
@@ -108,11 +110,15 @@ void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const
 
 void check_messages(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   const auto& algorithm = config.algorithm;
-  section.check(info.compresses || algorithm.compressor == "identity", "compressor", info.name,
-                " sends dense messages, so only \"identity\" fits; found \"", algorithm.compressor,
-                "\"");
+  const auto compressors = compressor_table();
+  const auto found =
+      std::ranges::find(compressors, split_spec(algorithm.compressor).name, &CompressorInfo::name);
+  const auto compressor = found == compressors.end() ? CompressorInfo{} : *found;
+  section.check(info.compresses || compressor.dense, "compressor", info.name,
+                " sends dense messages, so only \"", names_of(compressors, &CompressorInfo::dense),
+                "\" fits; found \"", algorithm.compressor, "\"");
   section.check(info.shifts || !algorithm.shift, "shift", "only ",
-                names_of([](const AlgorithmInfo& other) { return other.shifts; }), " have shifts");
+                names_of(algorithm_table(), &AlgorithmInfo::shifts), " have shifts");
   section.check(algorithm.gossip == 1 || info.gossips(), "gossip", info.name,
                 " does not gossip; found ", algorithm.gossip);
   section.check(algorithm.gossip == 1 || !info.gossips_once, "gossip", info.name,
@@ -122,13 +128,12 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
                 algorithm.gossip);
   section.check(!info.mask_is_sweep || algorithm.mask == Mask::sweep, "mask", info.name,
                 " sweeps; found \"", choice_text(algorithm.mask), "\"");
-  const bool sparse = split_spec(algorithm.compressor).name == "random_k";
-  section.check(algorithm.mask == Mask::own || (sparse && info.gossips()), "mask",
-                "only random_k between neighbours has a mask to share; found ", info.name,
-                " with \"", algorithm.compressor, "\"");
+  section.check(algorithm.mask == Mask::own || (compressor.has_mask && info.gossips()), "mask",
+                "only ", names_of(compressors, &CompressorInfo::has_mask),
+                " between neighbours has a mask to share; found ", info.name, " with \"",
+                algorithm.compressor, "\"");
   section.check(!algorithm.snapshot || info.two_gradients, "snapshot", "only ",
-                names_of([](const AlgorithmInfo& other) { return other.two_gradients; }),
-                " has snapshots");
+                names_of(algorithm_table(), &AlgorithmInfo::two_gradients), " has snapshots");
 }
 
 void check_privacy(const TomlSection& section, const Config& config) {
@@ -152,7 +157,7 @@ void check_run(const TomlSection& section, const AlgorithmInfo& info, const Conf
   const bool wide = config.run.precision == Precision::wide;
   section.check(wide || info.may_be_narrow, "precision", info.name,
                 " keeps its state in double; float is for ",
-                names_of([](const AlgorithmInfo& other) { return other.may_be_narrow; }));
+                names_of(algorithm_table(), &AlgorithmInfo::may_be_narrow));
   section.check(wide || config.algorithm.momentum == 1, "precision",
                 "algorithm.momentum other than 1 needs \"double\"");
   section.check(config.run.engine == EngineKind::simulate || info.gossips(), "engine",

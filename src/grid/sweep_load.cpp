@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "config/config_keys.hpp"
 #include "config/config_table.hpp"
 #include "config/toml_section.hpp"
 #include "grid/sweep.hpp"
@@ -103,14 +104,15 @@ void check(const SweepOptions& options) {
   const auto keys = keys_of(options.settings.empty() ? options.vary : options.settings.front());
   require(!keys.empty(), ErrorKind::usage,
           "nothing to vary: expected section.key=VALUES, or [sweep.vary] in the config");
-  const std::set<std::string> fixed = {"run.seed", "run.threads", "run.checkpoint", "run.engine"};
   std::set<std::string> seen;
   for (const auto& key : keys) {
     require(key.find('.') != key.npos && key.find('=') == key.npos, ErrorKind::usage,
             "vary: expected section.key, found \"", key, "\"");
     require(key != "run.seed", ErrorKind::usage,
             "vary run.seed: it is what the number of seeds is for");
-    require(!fixed.contains(key), ErrorKind::usage, "vary ", key, ": it does not change results");
+    const auto* known = find_key(key);
+    require(!known || known->scope != KeyScope::conduct, ErrorKind::usage, "vary ", key,
+            ": it does not change results");
     require(seen.insert(key).second, ErrorKind::usage, "vary ", key, ": is given twice");
   }
   const auto within = [](const std::optional<std::uint32_t>& value, const char* name,

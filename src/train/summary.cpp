@@ -109,12 +109,13 @@ std::string privacy_json(const Trainer& trainer) {
   return statement_json(privacy_statement(trainer));
 }
 
-std::string RunFolder::recorded_status(const std::filesystem::path& path) {
+std::optional<TrainStatus> RunFolder::recorded_status(const std::filesystem::path& path) {
   const auto file = path / "summary.json";
-  if (!std::filesystem::exists(file)) return {};
+  if (!std::filesystem::exists(file)) return std::nullopt;
   const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
   const auto status = json.is_object() ? json.find("status") : json.end();
-  return status != json.end() && status->is_string() ? status->get<std::string>() : "";
+  if (status == json.end() || !status->is_string()) return std::nullopt;
+  return find_choice<TrainStatus>(status->get<std::string>());
 }
 
 }  // namespace porter

@@ -181,7 +181,7 @@ TEST_F(TrainerTest, SecretNoiseIsChargedToLedgersThatSurviveARestoredCheckpoint)
   // The budget was for 60 releases, 25 are gone and 40 rounds are left: the run ends with its
   // model.
   EXPECT_EQ(train_in_folder(trainer, *folder, {}), TrainStatus::budget_spent);
-  EXPECT_EQ(RunFolder::recorded_status(path), "budget spent");
+  EXPECT_EQ(RunFolder::recorded_status(path), TrainStatus::budget_spent);
   EXPECT_LE(*trainer.privacy().epsilon(trainer.releases()), 2);
   EXPECT_EQ(read_ledger(ledger).charges, trainer.releases());
   EXPECT_LT(trainer.round(), 60U);
@@ -216,7 +216,7 @@ TEST_F(TrainerTest, AResumedRunKeepsNoStatementOfWhatItWillOutgrow) {
   RunFolder folder(path, trainer, ExistingRun::resume);
   folder.restore(trainer);
   EXPECT_FALSE(fs::exists(path / "privacy.json"));
-  EXPECT_EQ(RunFolder::recorded_status(path), "");
+  EXPECT_FALSE(RunFolder::recorded_status(path));
 }
 
 // Exact losses of the training data are no part of what epsilon covers, and neither is an average
@@ -386,7 +386,7 @@ TEST_F(TrainerTest, InterruptedAndResumedIsBitIdenticalForEveryAlgorithm) {
       EXPECT_EQ(train_in_folder(trainer, folder,
                                 {{.stop_requested = [&] { return trainer.round() >= stop; }}}),
                 TrainStatus::interrupted);
-      EXPECT_EQ(RunFolder::recorded_status(broken), "interrupted");
+      EXPECT_EQ(RunFolder::recorded_status(broken), TrainStatus::interrupted);
     }
     Trainer trainer(assemble(config(overrides)));
     RunFolder folder(broken, trainer, ExistingRun::resume);
@@ -477,7 +477,7 @@ TEST_F(TrainerTest, DivergenceStopsAndKeepsTheMetrics) {
   RunFolder folder(dir_ / "diverged", trainer, ExistingRun::refuse);
   EXPECT_EQ(train_in_folder(trainer, folder, {}), TrainStatus::diverged);
   EXPECT_LT(trainer.round(), 60U);
-  EXPECT_EQ(RunFolder::recorded_status(dir_ / "diverged"), "diverged");
+  EXPECT_EQ(RunFolder::recorded_status(dir_ / "diverged"), TrainStatus::diverged);
   EXPECT_FALSE(fs::exists(dir_ / "diverged" / "model.npz"));
   EXPECT_NE(read_file(dir_ / "diverged" / "metrics.csv").find("\n0,"), std::string::npos);
 }
@@ -496,7 +496,7 @@ TEST_F(TrainerTest, AgentsThatAreLostAreDivergenceThoughTheAverageIsFine) {
                               {{.after_evaluation = [&](const MetricsRow& row) { last = row; }}}),
               TrainStatus::diverged);
     EXPECT_LT(last->loss, 100);  // of the average
-    EXPECT_EQ(RunFolder::recorded_status(dir_ / name), "diverged");
+    EXPECT_EQ(RunFolder::recorded_status(dir_ / name), TrainStatus::diverged);
     EXPECT_FALSE(fs::exists(dir_ / name / "model.npz"));
   }
 }

@@ -124,7 +124,7 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics) {
   if (existing == ExistingRun::resume) RunFolder::require_same_config(out, config);
-  if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == "finished") {
+  if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == TrainStatus::finished) {
     fmt::print("{} is finished already; nothing to resume\n", out.string());
     return TrainStatus::finished;
   }

@@ -29,7 +29,8 @@ std::filesystem::path agreed(MpiSession& session, const std::filesystem::path& o
 // Whether rank 0 finds that there is nothing left to do.
 bool already_finished(MpiSession& session, const Config& config, const std::filesystem::path& out) {
   if (session.rank() == 0) RunFolder::require_same_config(out, config);
-  const bool finished = session.rank() == 0 && RunFolder::recorded_status(out) == "finished";
+  const bool finished =
+      session.rank() == 0 && RunFolder::recorded_status(out) == TrainStatus::finished;
   return session.all_gather(std::as_bytes(std::span(&finished, 1)))[0][0] != std::byte{0};
 }
 

@@ -102,9 +102,11 @@ std::unique_ptr<const Compressor> make_compressor(std::string_view spec, bool un
 /// A row of the table that --help, the docs and the contract tests walk.
 struct CompressorInfo {
   std::string name;
-  std::string example;  ///< a valid spec
-  std::string grammar;  ///< the specs it accepts, e.g. "qsgd:BITS"
-  std::string help;     ///< one line
+  std::string example;    ///< a valid spec
+  std::string grammar;    ///< the specs it accepts, e.g. "qsgd:BITS"
+  std::string help;       ///< one line
+  bool dense = false;     ///< sends what it is given
+  bool has_mask = false;  ///< whose coordinates agents may share
 };
 std::vector<CompressorInfo> compressor_table();
 

@@ -40,8 +40,8 @@ class RunFolder {
   /// Error{usage} naming the keys unless the folder holds a run of this config; what does not
   /// change results, like the number of threads, may differ.
   static void require_same_config(const std::filesystem::path& path, const Config& config);
-  /// The status in summary.json, empty if there is none.
-  static std::string recorded_status(const std::filesystem::path& path);
+  /// The status in summary.json, if there is one.
+  static std::optional<TrainStatus> recorded_status(const std::filesystem::path& path);
 
  private:
   void open_metrics(std::size_t rows);
