@@ -418,7 +418,7 @@ std::vector<ConfigKey> make_keys() {
 
       count_row(KEY(run.seed), 0, "of everything random that is not secret",
                 std::numeric_limits<std::int64_t>::max()),
-      conduct(count_row(KEY(run.threads), 0, "0: all cores", 1024)),
+      conduct(count_row(KEY(run.threads), 0, "0: all cores, or one for each rank and agent", 1024)),
       row(KEY(run.evaluate), "every:N, log:POINTS, log-all:POINTS, end",
           "when metrics are computed", parsed(parse_schedule)),
       choice_row(KEY(run.precision), "numbers of the algorithm's state"),

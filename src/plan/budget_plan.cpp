@@ -113,10 +113,10 @@ BudgetPlan make_budget_plan(const PlanRequest& request, AgentData data, double b
   for (const auto& cell : noise.cells)
     if (request.allows(cell))
       if (const auto choice = spend(request, data, cell, bytes)) all.push_back(*choice);
+  const auto rounds = request.rounds.value_or(noise.rounds.front());
   require(!all.empty(), ErrorKind::usage, "bytes: ", bytes,
-          " cannot carry one coordinate in each of ", noise.rounds.front(),
-          " rounds; expected at least ",
-          static_cast<double>(request.rounds.value_or(noise.rounds.front())) * message_bytes(1));
+          " cannot carry one coordinate in each of ", rounds, " rounds; expected at least ",
+          static_cast<double>(rounds) * message_bytes(1));
   BudgetPlan plan;
   plan.choices = best_batches(noise, all);
   const auto& best = first_within(kRoundsSlack, plan.choices);  // the fewest rounds

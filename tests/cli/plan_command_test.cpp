@@ -76,6 +76,7 @@ TEST(PlanCommand, RefusesBadInputByName) {
       {kQuick + "--bytes -4MB", "--bytes"},
       {kQuick + "--bytes nan", "--bytes"},
       {kQuick + "--bytes 10", "cannot carry one coordinate"},
+      {kPlanSetting + "--rounds 1000 --bytes 500", "in each of 1000 rounds; expected"},
       {kQuick + "--bytes 4MB --rho 1", "excludes"},
       {kQuick + "--bytes 4MB --compressor top_k:0.1", "excludes"},
       {kQuick + "--alpha 0 --rho 1 --unlike", "--bytes"},

@@ -20,7 +20,7 @@ constexpr auto kBash = R"script(_porter() {
 complete -o default -F _porter porter
 )script";
 
-// What may stand after "section.key=": the words in its type that are no sentence.
+// What may stand after "section.key=", where the values have names.
 std::vector<std::string> values_of(const std::string& path) {
   std::vector<std::string> values;
   for (const auto& key : config_help())

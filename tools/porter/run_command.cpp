@@ -66,7 +66,7 @@ void add_run_command(App& app) {
   command->footer(
       "The folder gets config.toml (resolved), metrics.csv, summary.json, privacy.json, graph.svg, "
       "model.npz\n"
-      "and checkpoint/. Ctrl-C writes a checkpoint. docs/architecture.md explains the config.\n"
+      "and checkpoint/. Ctrl-C writes a checkpoint. docs/config.md explains the config.\n"
       "On a cluster: mpirun -n RANKS porter run CONFIG --set run.engine=mpi --out DIR, with up to\n"
       "one rank per agent; the results have the same bits.");
   command->callback([options] { return run_config(*options); });
