@@ -9,6 +9,7 @@
 
 #include "core/normal_noise.hpp"
 #include "core/vector_math.hpp"
+#include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "privacy/draw_batch.hpp"
 #include "privacy/secure_noise.hpp"
@@ -116,6 +117,8 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
 
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
+  require(!options_.secure, ErrorKind::privacy,
+          "secret noise is made for the mean of clipped gradients, not for other terms");
   const auto scratch = scratch_.take();
   draw_counted(agent, round, scratch->batch);
   scratch->term.resize(g.size());

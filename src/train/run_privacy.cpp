@@ -19,12 +19,14 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
+bool has_aggregator(const Config& config) {
+  return find_algorithm(config.algorithm.name).meeting == AlgorithmInfo::Meeting::aggregator;
+}
+
 // A secure aggregation adds the noise once, to the mean of all agents, which one record moves by so
 // much less.
 double noise_shared_by(const Config& config) {
-  const auto meeting = find_algorithm(config.algorithm.name).meeting;
-  return meeting == AlgorithmInfo::Meeting::aggregator ? static_cast<double>(config.network.agents)
-                                                       : 1.0;
+  return has_aggregator(config) ? static_cast<double>(config.network.agents) : 1.0;
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
       sigma_ > 0 && tau_ > 0 && config_.algorithm.clip_target == ClipTarget::sample;
   require(certifiable || !claims_guarantee(config_), ErrorKind::privacy,
           "privacy.noise = \"secure\" needs sigma > 0 and the clipping of each sample");
-  require((noise_shared_by(config_) == 1 && !two_gradients()) || !claims_guarantee(config_),
+  require((!has_aggregator(config_) && !two_gradients()) || !claims_guarantee(config_),
           ErrorKind::privacy, "privacy.noise = \"secure\" is not there for ",
           config_.algorithm.name, ": choose an algorithm whose agents add their own noise to one ",
           "gradient");

@@ -162,6 +162,24 @@ TEST(Gradients, SecureNoiseIsOnItsGridAndNeverTheSameTwice) {
   for (const double value : first.flat()) EXPECT_EQ(std::remainder(value, secure->grid()), 0);
 }
 
+// A term of the caller's own may be longer than the noise was made for.
+TEST(Gradients, TermsOfTheCallerHaveNoSecretNoise) {
+  Fixture f;
+  GradientEstimator estimator({*f.model, f.data, 3},
+                              {.sampler = Fixture::sampler(4),
+                               .noise_stddev = 0.5,
+                               .secure = std::make_shared<SecureNoise>(0.5, 2.0 / 4, 8)},
+                              f.pool);
+  std::vector<double> g(8);
+  try {
+    estimator.prepare_terms(
+        0, 1, [](const Sample&, std::span<double>) {}, g);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::privacy);
+  }
+}
+
 TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat) {
   Fixture f;
   BasicRows<float> x(3, 8), g(3, 8);

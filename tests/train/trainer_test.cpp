@@ -254,6 +254,27 @@ TEST_F(TrainerTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAsked
   EXPECT_THROW(folder.restore(again), Error);
 }
 
+// The aggregation's noise comes from the public seed, also where it is of one agent.
+TEST_F(TrainerTest, SecretNoiseIsRefusedWhereAgentsDoNotAddTheirOwnToOneGradient) {
+  for (const char* name : {"ddp-srm", "soteriafl-svrg"})
+    for (const char* agents : {"1", "4"}) {
+      SCOPED_TRACE(testing::Message() << name << ' ' << agents);
+      const auto run = [&](const char* noise) {
+        assemble(config({"data.classes=[0, 1]", "data.features=6", "algorithm.batch=3",
+                         concat("algorithm.name=", name), "algorithm.compressor=identity",
+                         concat("network.agents=", agents), concat("privacy.noise=", noise),
+                         "privacy.epsilon=2"}));
+      };
+      EXPECT_NO_THROW(run("simulated"));
+      try {
+        run("secure");
+        ADD_FAILURE();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::privacy) << error.what();
+      }
+    }
+}
+
 // Which rounds are in metrics.csv is for everybody to see.
 TEST_F(TrainerTest, ARunThatBeganWithRawMetricsGoesOnWithThem) {
   const auto secret = config({"data.classes=[0, 1]", "data.features=6", "privacy.noise=secure",

@@ -116,6 +116,7 @@ class GradientEstimator {
 
   /// prepare for methods whose term of a sample is not one clipped gradient: g becomes the mean of
   /// term(sample, out) over the batch, where `term` overwrites `out` and does the clipping.
+  /// Error{privacy} with secret noise, which is made for one clipped gradient.
   using SampleTerm = std::function<void(const Sample&, std::span<double>)>;
   void prepare_terms(std::size_t agent, std::uint32_t round, const SampleTerm& term,
                      std::span<double> g);
