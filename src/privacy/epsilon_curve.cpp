@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <mutex>
 
 #include "adaptive.hpp"
+#include "core/memo.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/accountant.hpp"
 
@@ -34,8 +33,7 @@ struct EpsilonCurve::State {
   double delta = 0;
   Refined end;                   // epsilon after all steps
   std::vector<StepLoss> losses;  // one per direction; none when the answer needs no grid
-  std::mutex mutex;
-  std::map<std::uint64_t, double> known;
+  Memo<std::uint64_t, double> known;
 
   double exact(std::uint64_t steps) const {
     auto shorter = event;
@@ -92,10 +90,7 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
   require(steps <= most, ErrorKind::usage, "steps: expected at most ", most, ", found ", steps);
   if (steps <= 1 || state.losses.empty()) return state.exact(steps);
   if (rounded_up(steps) >= most) return state.end.value;
-  const std::lock_guard lock(state.mutex);
-  const auto [place, is_new] = state.known.try_emplace(rounded_up(steps));
-  if (is_new) place->second = state.composed(place->first);
-  return place->second;
+  return state.known.get(rounded_up(steps), [&] { return state.composed(rounded_up(steps)); });
 }
 
 double EpsilonCurve::exact(std::uint64_t steps) const {

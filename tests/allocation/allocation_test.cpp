@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of its own, as it counts every allocation.
+// A program of its own, as it counts every allocation, and refuses some.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,16 +10,19 @@
 
 #include "algo/message.hpp"
 #include "porter/model/model.hpp"
+#include "porter/privacy/accountant.hpp"
 #include "toy_data.hpp"
 
 namespace {
 
 std::atomic<std::size_t> allocations = 0;
+std::atomic<std::size_t> most_bytes = SIZE_MAX;  // of one allocation
 
 // Not inline: the compiler would compare free with the operators that it sees, and complain.
 [[gnu::noinline]] void* counted(std::size_t size) {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  void* memory = size <= most_bytes ? std::malloc(size == 0 ? 1 : size) : nullptr;
+  if (memory != nullptr) return memory;
   throw std::bad_alloc();
 }
 
@@ -88,6 +91,20 @@ TEST(GradientSum, DoesNotAllocateOnceItHasItsMemory) {
       run();
       EXPECT_EQ(allocations.load(), before) << options.name << (sparse ? ", sparse" : ", dense");
     }
+}
+
+TEST(EpsilonCurve, DoesNotRememberACompositionThatRanOutOfMemory) {
+  const PrivacyEvent event{.sampler = Sampler::fixed,
+                           .adjacency = Adjacency::replace,
+                           .records = 3256,
+                           .batch = 1,
+                           .noise_multiplier = 2,
+                           .steps = 10'000};
+  const EpsilonCurve curve(event, 1e-4), other(event, 1e-4);
+  most_bytes = 1024;
+  EXPECT_THROW(curve.upper(100), std::bad_alloc);
+  most_bytes = SIZE_MAX;
+  EXPECT_EQ(curve.upper(100), other.upper(100));
 }
 
 }  // namespace
