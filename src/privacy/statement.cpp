@@ -88,14 +88,23 @@ std::optional<EpsilonInterval> read_epsilon(const Fields& fields) {
                          .method = fields.text_or_empty("accountant")};
 }
 
+bool clips(const std::string& spec) {
+  try {
+    return parse_clip(spec).kind != Clip::Kind::none;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // A claim that its own facts do not carry is no claim that anybody may act on.
 bool read_guarantee(const Fields& fields, const PrivacyStatement& facts) {
   const auto& claim = fields.get("guarantee");
   if (claim.is_null()) return false;
   fields.check(claim.is_object(), "guarantee", "{epsilon, delta} or null");
   fields.check(
-      facts.noise == NoiseSource::secret && facts.sigma > 0 &&
-          facts.clip_target == ClipTarget::sample && facts.delta && facts.epsilon &&
+      facts.noise == NoiseSource::secret && facts.sigma > 0 && clips(facts.clip) &&
+          facts.clip_target == ClipTarget::sample && facts.delta && *facts.delta > 0 &&
+          *facts.delta < 1 && facts.epsilon && facts.epsilon->upper >= 0 &&
           std::isfinite(facts.epsilon->upper) &&
           claim.value("epsilon", Json()) == facts.epsilon->upper &&
           claim.value("delta", Json()) == *facts.delta,

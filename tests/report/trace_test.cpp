@@ -109,6 +109,7 @@ TEST(Trace, TakesTheVerdictFromTheStatementAndNeverFromASentence) {
   statement.guaranteed = true;
   statement.noise = NoiseSource::secret;
   statement.sigma = 2;
+  statement.clip = "smooth:1";
   statement.delta = 1e-5;
   statement.epsilon = {{.lower = 0.9, .upper = 1.0, .method = "m"}};
   write_run(dir / "new", R"({"epsilon": [7, 8], "privacy": )" + statement_json(statement) + "}");
