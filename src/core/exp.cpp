@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/exact_math.hpp"
 #include "core/vector_math.hpp"
 #include "core/vectors.hpp"
-#include "exact_math.hpp"
 
 namespace porter {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "exact_math.hpp"
+#include "core/exact_math.hpp"
 
 namespace porter {
 

@@ -4,7 +4,9 @@
 #include <limits>
 #include <numeric>
 
+#include "core/exact_math.hpp"
 #include "core/text.hpp"
+#include "core/vector_math.hpp"
 #include "dirichlet.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
@@ -17,6 +19,8 @@ constexpr std::pair<std::string_view, Split::Kind> kKinds[] = {
     {"contiguous", Split::Kind::contiguous},
     {"by-label", Split::Kind::by_label},
     {"dirichlet", Split::Kind::dirichlet}};
+
+constexpr double kExpReach = 708;  // of exact_exp
 
 // Fisher and Yates.
 void shuffle_rows(std::span<std::uint32_t> rows, RngStream& rng) {
@@ -102,15 +106,15 @@ std::string to_string(const Split& split) {
 double log_gamma_variate(double alpha, RngStream& rng) {
   if (alpha < 1) {
     const double boosted = log_gamma_variate(alpha + 1, rng);
-    return boosted + std::log(1 - rng.uniform()) / alpha;
+    return boosted + exact_log(1 - rng.uniform()) / alpha;
   }
   const double d = alpha - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   while (true) {
     const double x = rng.normal(), t = 1 + c * x;
     if (t <= 0) continue;
     const double v = t * t * t;
-    if (std::log(1 - rng.uniform()) < 0.5 * x * x + d * (1 - v + std::log(v)))
-      return std::log(d * v);
+    if (exact_log(1 - rng.uniform()) < 0.5 * x * x + d * (1 - v + exact_log(v)))
+      return exact_log(d * v);
   }
 }
 
@@ -119,7 +123,10 @@ std::vector<double> dirichlet_variate(std::size_t size, double alpha, RngStream&
   for (double& value : p) value = log_gamma_variate(alpha, rng);
   const double largest = *std::max_element(p.begin(), p.end());
   double sum = 0;
-  for (double& value : p) sum += value = std::exp(value - largest);
+  for (double& value : p) {
+    const double below = value - largest;
+    sum += value = below < -kExpReach ? 0 : exact_exp(below);
+  }
   for (double& value : p) value /= sum;
   return p;
 }

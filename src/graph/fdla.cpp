@@ -205,7 +205,7 @@ class Solver {
     const MatrixXd zero = MatrixXd::Zero(n_, n_);
     direction(system, 0.0, {zero, zero});
     const double now = mu(0, 0), then = mu(step_x(), step_s());
-    const double sigma = std::pow(std::clamp(then / now, 1e-3, 1.0), 2);
+    const double left = std::clamp(then / now, 1e-3, 1.0), sigma = left * left;
     const auto second = [](const Block& b) -> MatrixXd { return b.dX * b.dS * b.S_inverse; };
 
     const VectorXd dy = direction(system, sigma * now, {second(blocks_[0]), second(blocks_[1])});

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
 
 #include "core/eigen.hpp"
+#include "core/exact_math.hpp"
 #include "lanczos.hpp"
 #include "porter/core/error.hpp"
 #include "topologies.hpp"
@@ -53,19 +53,22 @@ void multiply(const MixingMatrix& weights, std::span<const double> x, std::span<
 // Laplacians whose eigenvalues have formulas. The spectrum of a product of graphs is all sums of
 // eigenvalues of the factors.
 
-double four_sin_squared(double angle) { return 4 * std::pow(std::sin(angle), 2); }
+double four_sin_squared(double turn) {
+  const double sin = sincos_turn(turn).sin;
+  return 4 * (sin * sin);
+}
 
 // 2 - 2 cos(pi k / n)
 LaplacianEnds path_ends(std::size_t nodes) {
-  const double angle = std::numbers::pi / (2.0 * static_cast<double>(nodes));
-  return {four_sin_squared(angle), 4 - four_sin_squared(angle)};
+  const double turn = 1 / (4 * static_cast<double>(nodes));
+  return {four_sin_squared(turn), 4 - four_sin_squared(turn)};
 }
 
 // 2 - 2 cos(2 pi k / n); two nodes are joined once.
 LaplacianEnds ring_ends(std::size_t nodes) {
   if (nodes == 2) return {2, 2};
-  const double angle = std::numbers::pi / static_cast<double>(nodes);
-  return {four_sin_squared(angle), nodes % 2 == 0 ? 4 : 4 - four_sin_squared(angle / 2)};
+  const double turn = 1 / (2 * static_cast<double>(nodes));
+  return {four_sin_squared(turn), nodes % 2 == 0 ? 4 : 4 - four_sin_squared(turn / 2)};
 }
 
 LaplacianEnds product_ends(const LaplacianEnds& a, const LaplacianEnds& b) {

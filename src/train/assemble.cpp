@@ -30,7 +30,8 @@ auto keyed(const char* key, Build build) {
 
 // The shift step of SoteriaFL's published experiments: sqrt((1 + 2 w) / (2 (1 + w)^3)).
 double default_shift(double omega) {
-  return std::sqrt((1 + 2 * omega) / (2 * std::pow(1 + omega, 3)));
+  const double w = 1 + omega;
+  return std::sqrt((1 + 2 * omega) / (2 * (w * w * w)));
 }
 
 // The share of the entries of a few rows that differ from the row's first.

@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "core/exact_math.hpp"
 #include "core/text.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
@@ -29,7 +30,7 @@ class NumpyNormals {
       v = 2 * uniform() - 1;
       r = u * u + v * v;
     } while (r >= 1 || r == 0);
-    const double factor = std::sqrt(-2 * std::log(r) / r);
+    const double factor = std::sqrt(-2 * exact_log(r) / r);
     first_ = factor * u;
     has_first_ = true;
     return factor * v;

@@ -13,12 +13,15 @@
 #include "audit/audit.hpp"
 #include "compress_cases.hpp"
 #include "core/normal_noise.hpp"
+#include "data/dirichlet.hpp"
 #include "every_simd_target.hpp"
 #include "io/file.hpp"
 #include "paths.hpp"
 #include "porter/graph/mixing.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "porter/train/train.hpp"
+#include "privacy/paper.hpp"
+#include "train/start.hpp"
 
 namespace porter {
 namespace {
@@ -95,12 +98,54 @@ void add_weights(Digests& digests) {
   }
 }
 
+// Of more agents than the dense solver takes: what is known of the spectrum is a formula.
+void add_large_weights(Digests& digests) {
+  Digest digest;
+  for (const char* graph : {"ring", "path", "grid", "torus"})
+    for (const std::size_t agents : {616, 625, 660}) {
+      const auto W = make_mixing("best-constant", make_graph(graph, agents, 1));
+      for (const auto& [i, weight] : W.weights.row(0)) digest.add(std::span(&weight, 1));
+    }
+  digests["weights of large graphs"] = digest.text();
+}
+
+void add_starts(Digests& digests) {
+  Digest digest;
+  for (const char* start : {"normal:0.3", "numpy:0.3:7"})
+    digest.add(std::span<const double>(
+        starting_point(parse_config("", "", {std::string("algorithm.start=") + start}), {}, 1001)));
+  digests["starts"] = digest.text();
+}
+
+void add_splits(Digests& digests) {
+  Digest digest;
+  for (const double alpha : {1e-6, 0.1, 1.0, 30.0, 1e6})
+    for (std::uint32_t agent = 0; agent < 100; ++agent) {
+      RngStream rng(3, Draw::split, agent, 1);
+      digest.add(std::span<const double>(dirichlet_variate(10, alpha, rng)));
+    }
+  digests["dirichlet splits"] = digest.text();
+}
+
+void add_paper_noise(Digests& digests) {
+  Digest digest;
+  for (double delta = 1e-12; delta < 1; delta *= 1.7) {
+    const double sigma = paper_sigma(0.7, 1000, delta, 3256, 0.1);
+    digest.add(std::span(&sigma, 1));
+  }
+  digests["sigma of the paper"] = digest.text();
+}
+
 Digests make_digests() {
   Digests digests;
   add_runs(digests);
   add_noise(digests);
   add_messages(digests);
   add_weights(digests);
+  add_large_weights(digests);
+  add_starts(digests);
+  add_splits(digests);
+  add_paper_noise(digests);
   return digests;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/exact_math.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -11,12 +12,12 @@ namespace porter {
 /// Theorem 1 of the paper, for b = 1: sigma_p = tau sqrt(T log(1/delta)) / (m epsilon).
 inline double paper_sigma(double clip, double rounds, double delta, double records,
                           double epsilon) {
-  return clip * std::sqrt(rounds * std::log(1 / delta)) / (records * epsilon);
+  return clip * std::sqrt(rounds * exact_log(1 / delta)) / (records * epsilon);
 }
 
 /// phi_m = sqrt(d log(1/delta)) / (m epsilon): the order of the paper's utility.
 inline double paper_phi(double dim, double delta, double records, double epsilon) {
-  return std::sqrt(dim * std::log(1 / delta)) / (records * epsilon);
+  return std::sqrt(dim * exact_log(1 / delta)) / (records * epsilon);
 }
 
 /// Whether a mechanism may publish one of m records in full and still keep this delta: from 1/m on.

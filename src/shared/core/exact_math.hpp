@@ -35,8 +35,8 @@ struct SinCos {
   double sin, cos;
 };
 
-// sin and cos of 2 pi u for u in [0, 1): reduced to [-pi/4, pi/4] exactly, as u is a multiple of
-// 2^-53.
+// sin and cos of 2 pi u for u in (-1/8, 1): reduced to [-pi/4, pi/4] exactly, as u is near 0, or
+// within a factor of 2 of the quarter turns that are taken off.
 inline SinCos sincos_turn(double u) {
   const auto quarter = static_cast<int>(4 * u + 0.5);
   const double t = 2 * std::numbers::pi * (u - 0.25 * quarter);
