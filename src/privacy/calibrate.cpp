@@ -43,14 +43,22 @@ double gaussian_mu(double target, double delta) {
   return smallest_with(0, most, [&](double mu) { return gaussian_delta(target, mu) > delta; });
 }
 
+// To 20 significant bits: z rests on the C library's functions, whose last bits differ between
+// machines, and all agents of a run, and a run that is resumed, must find the same.
+double rounded_up(double z) {
+  int exponent = 0;
+  const double bits = std::ceil(std::ldexp(std::frexp(z, &exponent), 20));
+  return std::ldexp(bits, exponent - 20);
+}
+
 // z, or as little more as the margin for rounding asks for.
 double enough_for(const PrivacyEvent& event, double z, double target, double delta) {
   const auto kept = [&](double noise) {
     return gaussian_epsilon(delta, total_mu(mechanism_with(event, noise))).above <= target;
   };
   double extra = 0;
-  while (!kept(z * (1 + extra)) && extra < 1) extra = std::max(1e-12, 2 * extra);
-  return z * (1 + extra);
+  while (!kept(rounded_up(z * (1 + extra))) && extra < 1) extra = std::max(1e-12, 2 * extra);
+  return rounded_up(z * (1 + extra));
 }
 
 // The end of a search: `enough` is so, `too_small` is not.
@@ -91,7 +99,8 @@ double end_of(const Walk& walk, Crossing& crossing) {
       continue;
     }
     const auto end = walk([&](double z) { return crossing.known(z).value_or(z >= guess); });
-    if (crossing.reached(end.enough) && !crossing.reached(end.too_small)) return end.enough;
+    const double enough = rounded_up(end.enough);
+    if (crossing.reached(enough) && !crossing.reached(end.too_small)) return enough;
   }
 }
 

@@ -402,6 +402,17 @@ TEST(Calibration, FindsTheLeastNoiseThatKeepsTheTarget) {
     }
 }
 
+// What the C library does with the last bits must not decide whether two agents agree.
+TEST(Calibration, GivesTwentyBits) {
+  for (const auto& event : {fixed(3256, 32, 0, 1000), poisson(0.01, 0, 500), full(0, 70),
+                            full(0, 1), fixed(3256, 32, 0, 1)})
+    for (const double target : {0.1, 3.0}) {
+      const double z = calibrate_noise_multiplier(event, target, 1e-5);
+      const double units = std::ldexp(z, 19 - std::ilogb(z));
+      EXPECT_EQ(units, std::floor(units)) << z;
+    }
+}
+
 TEST(Calibration, IsAsGoodForASingleStep) {
   for (const auto& event :
        {fixed(3256, 32, 0, 1), poisson(0.01, 0, 1), poisson(0.3, 0, 1, Adjacency::replace)})

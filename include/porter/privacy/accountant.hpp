@@ -86,7 +86,8 @@ double delta(std::span<const PrivacyEvent> events, double epsilon);
 double renyi_epsilon(std::span<const PrivacyEvent> events, double delta);
 
 /// The smallest noise multiplier, to 1e-4 relative from above, whose certified epsilon is at most
-/// `target`; event.noise_multiplier is ignored. sigma = z tau / b.
+/// `target`; event.noise_multiplier is ignored. sigma = z tau / b. It has 20 significant bits, so
+/// that machines whose C libraries differ in the last ones find the same.
 double calibrate_noise_multiplier(PrivacyEvent event, double target, double delta);
 
 /// The certified epsilon of one event after any number of steps up to event.steps, at a fraction of
