@@ -10,16 +10,19 @@
 namespace porter {
 
 template <class Real>
-void Inputs<Real>::begin(std::size_t features, std::size_t count) {
-  features_ = features;
+void Inputs<Real>::begin(const Dataset& data, std::size_t count) {
+  features_ = data.features;
   dense_rows_.clear();
   background_.clear();
   starts_.assign(1, 0);
-  const std::size_t room = count * features + kUnequalSlack;
-  if (columns_.size() < room) {
-    columns_.resize(room);
-    entries_.resize(room);
-  }
+  if (!data.sparse()) make_room(count * features_);
+}
+
+template <class Real>
+void Inputs<Real>::make_room(std::size_t entries) {
+  if (columns_.size() >= entries) return;
+  columns_.resize(entries);
+  entries_.resize(entries);
 }
 
 // The first feature stands for the background: it is the corner of an image.
@@ -30,6 +33,7 @@ void Inputs<Real>::add(const Sample& sample) {
   float background = 0;
   if (sample.sparse) {
     end += sample.values.size();
+    make_room(end);
     std::copy(sample.columns.begin(), sample.columns.end(), columns_.begin() + begin);
     std::copy(sample.values.begin(), sample.values.end(), entries_.begin() + begin);
   } else {

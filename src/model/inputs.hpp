@@ -29,7 +29,7 @@ class Inputs {
   /// Takes the samples data[row_of(i)], i < count.
   template <class RowOf>
   void assign(const Dataset& data, std::size_t count, RowOf row_of) {
-    begin(data.features, count);
+    begin(data, count);
     for (std::size_t i = 0; i < count; ++i) add(data[row_of(i)]);
     finish();
   }
@@ -54,7 +54,8 @@ class Inputs {
   void add_sparse(std::size_t n, const Real* d, std::span<Real> u, Real* t);
 
  private:
-  void begin(std::size_t features, std::size_t count);
+  void begin(const Dataset& data, std::size_t count);
+  void make_room(std::size_t entries);
   void add(const Sample& sample);
   void finish();
   void sort_by_column();

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "algo/message.hpp"
+#include "model/inputs.hpp"
 #include "porter/model/model.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "toy_data.hpp"
@@ -105,6 +106,26 @@ TEST(EpsilonCurve, DoesNotRememberACompositionThatRanOutOfMemory) {
   EXPECT_THROW(curve.upper(100), std::bad_alloc);
   most_bytes = SIZE_MAX;
   EXPECT_EQ(curve.upper(100), other.upper(100));
+}
+
+TEST(Inputs, OfSparseDataTakeMemoryForTheirEntries) {
+  Dataset data;
+  data.features = 1'000'000;
+  data.row_starts = {0};
+  for (std::uint32_t row = 0; row < kMaxRows; ++row) {
+    for (const std::uint32_t column : {row, 999'000 + row}) {
+      data.columns.push_back(column);
+      data.values.push_back(1);
+    }
+    data.labels.push_back(0);
+    data.row_starts.push_back(data.values.size());
+  }
+  Inputs<double> inputs;
+  most_bytes = 100'000;
+  EXPECT_NO_THROW(inputs.assign(data, kMaxRows, [](std::size_t i) { return i; }));
+  most_bytes = SIZE_MAX;
+  EXPECT_EQ(inputs.rows(), kMaxRows);
+  EXPECT_EQ(inputs.squared_norm(7), 2);
 }
 
 }  // namespace
