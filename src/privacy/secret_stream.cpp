@@ -91,7 +91,9 @@ void SecretWords::fill(std::span<std::uint64_t> out) {
   while (!out.empty()) {
     if (block_->left == 0) refill();
     const auto part = std::min<std::size_t>(out.size(), block_->left);
-    std::copy_n(block_->words.end() - kKeyWords - block_->left, part, out.begin());
+    const auto words = block_->words.end() - kKeyWords - block_->left;
+    std::copy_n(words, part, out.begin());
+    std::fill_n(words, part, 0);
     block_->left -= part;
     out = out.subspan(part);
   }

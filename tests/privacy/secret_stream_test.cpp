@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
 #include <set>
 #include <type_traits>
 #include <vector>
@@ -91,6 +94,37 @@ TEST(SecretStream, GoesOnAfterAMove) {
   const auto rest = draw(moved, 10);
   moved_words.insert(moved_words.end(), rest.begin(), rest.end());
   EXPECT_EQ(moved_words, expected);
+}
+
+// Whether memory that a fork wipes holds the word.
+bool is_in_memory(std::uint64_t word) {
+  std::ifstream maps("/proc/self/smaps");
+  const std::uint64_t *first = nullptr, *last = nullptr;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+      first = reinterpret_cast<const std::uint64_t*>(begin);
+      last = reinterpret_cast<const std::uint64_t*>(end);
+    }
+    const bool wiped = line.starts_with("VmFlags:") && line.find(" wf") != line.npos;
+    if (wiped && std::find(first, last, word) != last) return true;
+  }
+  return false;
+}
+
+TEST(SecretStream, ForgetsTheWordsThatItHasHandedOut) {
+  NoiseStream reference(fixed_entropy);
+  const auto words = draw(reference, 20);
+  NoiseStream stream(fixed_entropy);
+  reference = NoiseStream();
+  EXPECT_TRUE(is_in_memory(words[0]));
+  EXPECT_EQ(draw(stream, 10).back(), words[9]);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_FALSE(is_in_memory(words[i])) << i;
+  EXPECT_TRUE(is_in_memory(words[10]));
+  std::vector<std::uint64_t> many(9);
+  stream.fill(many);
+  for (std::size_t i = 10; i < 19; ++i) EXPECT_FALSE(is_in_memory(words[i])) << i;
+  EXPECT_TRUE(is_in_memory(words[19]));
 }
 
 // The words that a forked child draws from the stream; empty if that ended in Error{privacy}.

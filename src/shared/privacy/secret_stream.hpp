@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace porter {
 
@@ -17,7 +18,8 @@ bool system_entropy(std::span<std::byte> out);
 
 /// The engine of the secret streams: AES-256 in counter mode, keyed by the entropy source. After
 /// every block of words the next key comes from the key stream itself and the old one is erased
-/// (fast key erasure), so what lies in memory does not tell earlier words.
+/// (fast key erasure), and words are erased as they are handed out, so what lies in memory does not
+/// tell earlier words.
 /// The words lie in a page that a fork wipes: a child finds it empty and draws a key of its own.
 class SecretWords {
  public:
@@ -29,7 +31,7 @@ class SecretWords {
 
   std::uint64_t next() {
     if (block_->left == 0) refill();
-    return block_->words[kWords - block_->left--];
+    return std::exchange(block_->words[kWords - block_->left--], 0);
   }
   /// The words of as many calls of next().
   void fill(std::span<std::uint64_t> out);
