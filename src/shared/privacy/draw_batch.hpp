@@ -11,9 +11,10 @@ template <class Stream>
 void BatchSampler::draw(Stream& stream, std::vector<std::uint32_t>& out) const {
   if (kind_ == Sampler::fixed) return choose(batch_, records_, stream, out);
   out.clear();
+  // uniform() is a multiple of 2^-53: this is so with the rate rounded down to one, never more.
   const double rate = static_cast<double>(batch_) / static_cast<double>(records_);
   for (std::size_t i = 0; i < records_; ++i)
-    if (kind_ == Sampler::full || stream.uniform() < rate)
+    if (kind_ == Sampler::full || stream.uniform() + 0x1p-53 <= rate)
       out.push_back(static_cast<std::uint32_t>(i));
 }
 
