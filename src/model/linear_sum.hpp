@@ -40,8 +40,9 @@ double linear_gradient_sum(double lambda, std::span<const double> x, const Batch
     double factor = 1;
     if (batch.factor) {
       const double g_sq = c * c * squared_norm(one);
-      factor = (*batch.factor)(lambda > 0 ? norm_of_sum(g_sq, c * inner_product(r, one), r_sq)
-                                          : std::sqrt(g_sq));
+      factor =
+          (*batch.factor)(lambda > 0 ? norm_of_sum(g_sq, c * inner_product(r, one), r_sq, r.size())
+                                     : std::sqrt(g_sq));
       if (factor == 0) continue;
     }
     add_features(factor * c, one, sum);

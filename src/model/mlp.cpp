@@ -141,8 +141,8 @@ class Mlp final : public Model {
         double factor = 1;
         if (batch.factor) {
           const double g_sq = pass.squared_norm(i);
-          factor =
-              (*batch.factor)(r.empty() ? std::sqrt(g_sq) : norm_of_sum(g_sq, products[i], r_sq));
+          factor = (*batch.factor)(r.empty() ? std::sqrt(g_sq)
+                                             : norm_of_sum(g_sq, products[i], r_sq, r.size()));
           if (factor != 1) pass.scale(i, factor);
         }
         weight += factor;

@@ -66,12 +66,12 @@ inline std::size_t argmax(std::span<const double> scores) {
   return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-/// |g + r| from |g|^2, g'r and |r|^2, never too small: where g and r nearly cancel, so do the
-/// digits, and what may have been lost is added (the sums have an error of at most their length in
-/// units of rounding, which stays below this for half a million inputs).
-inline double norm_of_sum(double g_sq, double product, double r_sq) {
-  constexpr double kLost = 1e-10;
-  return std::sqrt((g_sq + 2 * product + r_sq) + kLost * (g_sq + r_sq));
+/// |g + r| from |g|^2, g'r and |r|^2, sums of at most `terms` products, never too small: where g
+/// and r nearly cancel, so do the digits, and what may have been lost is added (the sums have an
+/// error of at most their length in units of rounding).
+inline double norm_of_sum(double g_sq, double product, double r_sq, std::size_t terms) {
+  const double lost = std::max(1e-10, static_cast<double>(terms) * 0x1p-51);
+  return std::sqrt((g_sq + 2 * product + r_sq) + lost * (g_sq + r_sq));
 }
 
 /// What Model::gradient_sum returns for one sample, its gradient written and its norm known.

@@ -11,8 +11,9 @@
 namespace porter {
 namespace {
 
-// The computed norm of d numbers is off by at most about d / 8 units of rounding (eight partial
-// sums), which stays below this for d up to 5e6.
+// The computed norm of d numbers is off by at most about d / 2 units of rounding, which stays below
+// this for d up to 1e6. Beyond, a clipped vector may be longer than tau by what is left; the
+// sensitivity of the secure noise has it.
 constexpr double kNormSlack = 1e-10;
 
 }  // namespace

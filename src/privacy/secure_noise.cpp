@@ -77,11 +77,13 @@ double delta_with_distance(double epsilon, double delta, double distance) {
   return (delta + (1 + std::exp(epsilon)) * distance) * kUp;
 }
 
+// The norm by which a vector is clipped is the root of a sum of squares that may be too small by
+// dim + 2 units of rounding, so the clipped vector too long by half of that.
 SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim)
     : stddev_(stddev),
-      sensitivity_(sensitivity),
+      sensitivity_(sensitivity * (1 + static_cast<double>(dim) * 0x1p-52)),
       dim_(dim),
-      grid_(choose_grid(stddev, sensitivity, dim)),
+      grid_(choose_grid(stddev, sensitivity_, dim)),
       integers_(stddev / grid_) {}
 
 void SecureNoise::release(std::span<double> g, NoiseStream& noise) const {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/vector_math.hpp"
+#include "model/terms.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "toy_data.hpp"
@@ -156,6 +157,12 @@ TEST(Model, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_model({.name = "forest"}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "mlp", .hidden = {0}}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "logistic", .lambda = -1}, 4, 2), Error);
+}
+
+// Each of the three sums of n terms may have lost n units of rounding.
+TEST(NormOfSum, IsNeverTooSmallHoweverManyTermsCancel) {
+  EXPECT_GE(norm_of_sum(1, -1, 1, 100'000'000), std::sqrt(1e8 * 0x1p-51));
+  EXPECT_EQ(norm_of_sum(1, -1, 1, 100), norm_of_sum(1, -1, 1, 1));
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ double delta_with_distance(double epsilon, double delta, double distance);
 /// from y, rounding to float included, is post-processing.
 class SecureNoise {
  public:
-  /// `sensitivity` is that of the exact mean, e.g. 2 clip / batch. Error{usage} unless all are
-  /// positive and finite; Error{privacy} where no grid keeps the rounding below 1e-3 of it.
+  /// `sensitivity` is that of the exact mean, e.g. 2 clip / batch; what rounding errors of the
+  /// norms add is added here. Error{usage} unless all are positive and finite; Error{privacy} where
+  /// no grid keeps the rounding below 1e-3 of it.
   SecureNoise(double stddev, double sensitivity, std::size_t dim);
 
   /// Replaces g by y. Error{privacy}, with g as it was, where g is not finite (NaN too) or too
