@@ -179,10 +179,20 @@ class AgentRun {
                  .seen = done * gossip,
                  .forgotten = kept ? checkpoint_->sent.front().step - 1 : round * gossip,
                  .may_restart = true,
+                 .most_unsettled = most_unsettled(),
                  .report = hooks_.log,
                  .links = hooks_.links,
                  .trace = hooks_.trace});
     return link;
+  }
+
+  // In steps. All agents have the same period: a neighbour is one round behind, its last but one
+  // checkpoint nearly two periods, and what it says of that may take a while.
+  std::uint32_t most_unsettled() const {
+    constexpr std::uint64_t kOnItsWay = 1000, kMost = ~std::uint32_t{0};
+    const auto steps =
+        std::uint64_t{options_.config.algorithm.gossip} * (2 * std::uint64_t{period_} + 2);
+    return static_cast<std::uint32_t>(std::min(steps + kOnItsWay, kMost));
   }
 
   // Neighbours may have restarted from older checkpoints, so they are offered the messages again.

@@ -58,9 +58,13 @@ std::uint32_t Mailbox::meet() {
 void Mailbox::post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) {
   const auto copy = std::make_shared<const Payload>(bytes.begin(), bytes.end());
   const std::lock_guard lock(mutex_);
-  for (const auto target : hosting_.targets(sender))
-    neighbours_.at(target).outbox.push_back(
-        {Parcel::Kind::message, step, sender, copy, std::string()});
+  for (const auto target : hosting_.targets(sender)) {
+    auto& outbox = neighbours_.at(target).outbox;
+    require(outbox.empty() || step - outbox.front().step <= options_.most_unsettled,
+            ErrorKind::protocol, name_of(target), " takes part in step ", step,
+            ", but has not said that step ", outbox.front().step, " is safe");
+    outbox.push_back({Parcel::Kind::message, step, sender, copy, std::string()});
+  }
   options_.wake();
 }
 

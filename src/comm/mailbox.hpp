@@ -34,6 +34,8 @@ class Mailbox {
     std::uint32_t resume_after = 0;
     std::uint32_t forgotten = 0;  ///< what a restarted process cannot send again
     bool may_restart = false;
+    /// How many steps are kept for a neighbour that does not say that they are safe.
+    std::uint32_t most_unsettled = ~std::uint32_t{0};
     std::shared_ptr<LinkMeter> links = nullptr;  ///< nothing: nobody watches
     std::shared_ptr<RoundTrace> trace = nullptr;
     /// Links have something to do; called with the mailbox locked.
@@ -47,6 +49,7 @@ class Mailbox {
   /// Waits until begin_sending was called for every neighbour. The last step that one of them
   /// holds, or has seen.
   std::uint32_t meet();
+  /// Error{protocol} where a neighbour has settled too little for it.
   void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes);
   std::span<const Received> collect(std::uint32_t step);
   void settle(std::uint32_t step);

@@ -83,6 +83,7 @@ class TlsTransport final : public NetworkTransport {
                   .resume_after = options_.resume_after,
                   .forgotten = options_.forgotten,
                   .may_restart = options_.may_restart,
+                  .most_unsettled = options_.most_unsettled,
                   .links = options_.links,
                   .trace = options_.trace,
                   .wake = [this] { bell_.ring(); },

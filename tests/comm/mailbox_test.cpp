@@ -114,6 +114,19 @@ TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
             "there asks for step 3 again; it said before that all up to step 3 is safe");
 }
 
+TEST(Mailbox, DoesNotKeepForEverWhatANeighbourNeverSettles) {
+  auto options = patient();
+  options.most_unsettled = 10;
+  Box box(options);
+  box.post_rounds(1, 11);
+  EXPECT_EQ(refusal([&] { box.post_rounds(12, 12); }),
+            "there takes part in step 12, but has not said that step 1 is safe");
+  box.acknowledged(1, 4);
+  box.post_rounds(12, 15);
+  EXPECT_EQ(refusal([&] { box.post_rounds(16, 16); }),
+            "there takes part in step 16, but has not said that step 5 is safe");
+}
+
 // The neighbour would take it for a gap, and blame this process.
 TEST(Mailbox, ARestartedProcessDoesNotBeginBehindWhatIsWanted) {
   auto options = patient();

@@ -52,6 +52,9 @@ struct NetworkOptions {
   /// Whether neighbours must be able to send again what this process collected since the last
   /// settle.
   bool may_restart = false;
+  /// How many steps of messages are kept for a neighbour that does not say that they are safe. One
+  /// more is Error{protocol} of post, which names it: its checkpoints are public.
+  std::uint32_t most_unsettled = ~std::uint32_t{0};
   /// Told who comes, goes and is refused, one line each, from threads of the transport.
   std::function<void(const std::string&)> report = [](const std::string&) {};
   std::shared_ptr<LinkMeter> links = nullptr;   ///< counts what happens; nothing: nobody watches
