@@ -61,9 +61,21 @@ template <class Real>
 void CopyWatch<Real>::take(const Exchange::Incoming& message) {
   surrogates_.arrived(message.sender, compares_copies());
   for (const auto agent : message.wanted)
-    if (std::ranges::binary_search(exchange_.hosted(), agent)) replies_next_.insert(agent);
+    if (std::ranges::binary_search(exchange_.hosted(), agent)) {
+      count_request(message.sender, agent);
+      replies_next_.insert(agent);
+    }
   if (!message.dense.empty() && wrong_.contains(message.sender)) return repair(message);
   if (compares_copies()) compare(message);
+}
+
+// Copies are compared once in a period, and one that differs is asked for no more often than that.
+template <class Real>
+void CopyWatch<Real>::count_request(std::uint32_t asker, std::uint32_t agent) {
+  auto& [first, times] = requests_[{asker, agent}];
+  if (step_ - first >= kComparePeriod) first = step_, times = 0;
+  require(++times <= kMaxRequests, ErrorKind::protocol, "more than ", kMaxRequests,
+          " requests for one surrogate in ", kComparePeriod, " steps");
 }
 
 template <class Real>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "surrogates.hpp"
@@ -36,7 +37,13 @@ class CopyWatch {
     std::uint32_t times = 0;
   };
 
+  // What a neighbour asks for.
+  struct Requests {
+    std::uint32_t first = 0, times = 0;  // so often in the steps since the first
+  };
+
   bool compares_copies() const;
+  void count_request(std::uint32_t asker, std::uint32_t agent);
   void compare(const Exchange::Incoming& message);
   void repair(const Exchange::Incoming& message);
 
@@ -47,7 +54,8 @@ class CopyWatch {
   std::map<std::uint32_t, Dispute> wrong_;  // by sender
   std::vector<std::uint32_t> wanted_;       // of them, those that this step's messages ask for
   std::set<std::uint32_t> replies_, replies_next_;  // hosted agents that were asked for their Q
-  std::set<std::uint32_t> repaired_;                // senders whose copies this step has replaced
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Requests> requests_;  // by asker and agent
+  std::set<std::uint32_t> repaired_;  // senders whose copies this step has replaced
 };
 
 }  // namespace porter

@@ -445,6 +445,29 @@ TEST(Exchange, AnAnswerBeyondTheBoundIsRefusedWithTheSendersName) {
   }
 }
 
+// All of a surrogate is much to send for a few bytes that ask for it.
+TEST(Exchange, WhoAsksForASurrogateAgainAndAgainIsRefused) {
+  const auto toy = five_agents("porter-dp", "random_k:0.2");
+  const auto limits = frame_limits(toy.features, Exchange::kMaxVectors);
+  const auto refusal_with = [&](std::uint32_t period) {
+    const auto ask = [&](std::uint32_t round, Payload& message) {
+      if (round % period != 0) return;
+      const auto length = frame_bytes(message, limits, "test");
+      auto header = decode_frame(std::span(message).first(length), limits, "test").header;
+      header.kind = FrameKind::resync_request;
+      const std::uint32_t wanted = 0;
+      const auto list = std::as_bytes(std::span(&wanted, 1));
+      Payload request;
+      encode_frame(header, {&list, 1}, request);
+      message.insert(message.end(), request.begin(), request.end());
+    };
+    return refusal_of(toy, ask, 30);
+  };
+  EXPECT_EQ(refusal_with(3), "");
+  EXPECT_EQ(refusal_with(1),
+            "message from agent 2: more than 3 requests for one surrogate in 8 steps");
+}
+
 // Every message by itself is allowed, but not what they add up to: |x| <= 1e12 (1 + |x0|) without
 // clipping, and |x0| is near the root of 40.
 TEST(Exchange, MessagesThatAddUpBeyondTheBoundAreRefused) {
