@@ -30,7 +30,12 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       exchange_(setup.exchange) {
   const auto& graph = setup.neighbours().graph;
   for (std::size_t i = 0; i < graph.nodes(); ++i) degrees_.push_back(graph.degree(i));
-  if (mask_ == Mask::sweep) sweep_.emplace(seed_, dim_, compressor_.kept(dim_).value());
+  if (mask_ == Mask::sweep) {
+    const auto kept = compressor_.kept(dim_);
+    require(kept.has_value(), ErrorKind::usage,
+            "a sweep needs a compressor that keeps a number of entries, such as random_k:0.05");
+    sweep_.emplace(seed_, dim_, *kept);
+  }
   const auto bounds = public_bounds(setup);
   for (const auto& channel : channels)
     ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,

@@ -109,5 +109,16 @@ TEST(PorterSweep, AWholeSweepContractsTheDisagreementByAlpha) {
   EXPECT_LT(swept_distance(mean_row(toy->algorithm->iterates()), mean), 1e-14);
 }
 
+TEST(PorterSweep, RefusesACompressorThatKeepsNoFixedNumber) {
+  auto network = sweep_network();
+  network.compressor = "qsgd:4";
+  try {
+    network.build();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace porter
