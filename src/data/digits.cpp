@@ -78,6 +78,7 @@ constexpr Way kWays[] = {
 Glyph read_glyph(const char* strokes) {
   Glyph glyph;
   std::istringstream text(strokes);
+  text.imbue(std::locale::classic());
   for (char pen, comma; text >> pen; text.clear()) {
     auto& points = glyph.emplace_back(Stroke{pen == '~', {}}).points;
     for (float x, y; text >> x >> comma >> y;) points.push_back({x / 100, y / 100});

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "grouped_locale.hpp"
+#include "porter/core/error.hpp"
+
 namespace porter {
 namespace {
 
@@ -15,6 +18,11 @@ TEST(Text, ShortestReadsBack) {
   for (const double value : {0.1, 1e300, -3.0, 1.0 / 3})
     EXPECT_EQ(parse_number<double>(shortest(value)), value);
   EXPECT_EQ(shortest(2), "2.0");
+}
+
+TEST(Text, OfErrorsDoesNotDependOnTheLocale) {
+  const GroupedLocale locale;
+  EXPECT_EQ(concat(1234567, ' ', 2.5), "1234567 2.5");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "data/sources.hpp"
 #include "data/summary.hpp"
 #include "data/table_cache.hpp"
+#include "grouped_locale.hpp"
 #include "io/file.hpp"
 #include "temp_dir.hpp"
 
@@ -80,7 +81,8 @@ TEST(Digits, AreTheSameForAnyNumberOfThreadsAndAnyRange) {
 
 // Drawing uses + - * / and square roots only, so the bits are the same everywhere; a change of the
 // drawing must also raise the version of the cache.
-TEST(Digits, AreTheKnownOnes) {
+TEST(Digits, AreTheKnownOnesInAnyLocale) {
+  const GroupedLocale locale;
   ThreadPool pool(1);
   const auto digits = draw_digits(0, 100, pool);
   EXPECT_EQ(sha256_hex(digits.labels + digits.pixels),

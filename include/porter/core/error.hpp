@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -27,10 +28,11 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-/// The parts written one after the other, as `<<` writes them.
+/// The parts written one after the other, as `<<` writes them in the locale of C.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   (text << ... << parts);
   return text.str();
 }
