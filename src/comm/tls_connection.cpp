@@ -92,13 +92,19 @@ FileDescriptor listen_on(const std::string& text) {
   const auto found = found_by(parse_address(text), AI_PASSIVE, code);
   require(found != nullptr, ErrorKind::network, "cannot listen on ", text, ": ",
           ::gai_strerror(code));
-  FileDescriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (found->ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  require(::bind(socket.get(), found->ai_addr, found->ai_addrlen) == 0 &&
-              ::listen(socket.get(), SOMAXCONN) == 0,
-          ErrorKind::network, "cannot listen on ", text, ": ", text_of(errno));
-  return socket;
+  int error = 0;
+  for (const auto* at = found.get(); at != nullptr; at = at->ai_next) {
+    FileDescriptor socket(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.get() >= 0) {
+      set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+      if (at->ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+      if (::bind(socket.get(), at->ai_addr, at->ai_addrlen) == 0 &&
+          ::listen(socket.get(), SOMAXCONN) == 0)
+        return socket;
+    }
+    error = errno;
+  }
+  fail(ErrorKind::network, "cannot listen on ", text, ": ", text_of(error));
 }
 
 AddressList look_up(const Address& address, bool numbers_only) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 #include <utility>
 
 #include "porter/core/error.hpp"
@@ -215,7 +216,9 @@ void OutgoingLink::begin() {
   const auto address = parse_address(peer_.address);
   addresses_ = look_up(address, true);
   if (!addresses_) {  // a name: to ask for it may take long
-    lookup_ = std::async(std::launch::async, [address] { return look_up(address, false); });
+    std::packaged_task<AddressList()> ask([address] { return look_up(address, false); });
+    lookup_ = ask.get_future();
+    std::thread(std::move(ask)).detach();  // nobody waits for a resolver at the end
     state_ = State::looking_up;
     return;
   }
