@@ -33,7 +33,8 @@ void message_at(std::span<const std::uint32_t> positions, std::size_t dim, const
   seal_floats(dim, message.payload, decoded);
 }
 
-/// out += weight C(...), computed in the type of `out`
+/// out += weight C(...), computed in the type of `out`; NaN, infinities and signed zeros as in a
+/// plain loop
 void add_decoded(double weight, const Message& message, std::span<double> out);
 void add_decoded(double weight, const Message& message, std::span<float> out);
 /// The same for a part of the vector, `out`, whose first entry is number `first` of the whole:

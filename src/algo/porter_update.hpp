@@ -29,8 +29,8 @@ PORTER_INLINE inline void update_entries(std::size_t size, Real gamma, Real eta,
 ///   X <- X + gamma gap_x - eta V    gap_x = Q_x (W - I)
 ///
 /// `v` holds G before and V after. With U there is no G_prev to keep, and the rounding error of a
-/// running sum of gradient differences is gone. NaN and infinities go their way, and the next
-/// message is refused.
+/// running sum of gradient differences is gone. NaN and infinities go their way, as signed zeros
+/// do, and the next message is refused.
 template <class Real>
 void porter_update(std::size_t size, Real gamma, Real eta, const Real* gap_v, const Real* gap_x,
                    Real* u, Real* v, Real* x) {

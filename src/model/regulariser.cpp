@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "core/vectors.hpp"
 #include "terms.hpp"
 
 namespace porter {
+namespace {
+
+constexpr double kOverflow = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 double regulariser(double lambda, std::span<const double> x, std::span<double> gradient,
                    double weight) {
@@ -17,7 +24,8 @@ double regulariser(double lambda, std::span<const double> x, std::span<double> g
     double partial[kPartialSums] = {};
     const auto term = [&](std::size_t j) PORTER_INLINE {
       const double square = in[j] * in[j];
-      partial[j % kPartialSums] += square / (1 + square);
+      // Where squares overflow: 1, or NaN of an infinite entry.
+      partial[j % kPartialSums] += square < kOverflow ? square / (1 + square) : 1 + (in[j] - in[j]);
     };
     std::size_t j = 0;
     for (; j + kPartialSums <= x.size(); j += kPartialSums)

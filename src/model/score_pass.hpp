@@ -18,7 +18,9 @@ class ScorePass {
   /// Computes the margins of rows [first, first + count) of the data, count <= kMaxRows.
   void load(std::size_t first, std::size_t count);
 
-  /// Adds sum log(1 + exp(-t)) and the hits of the loaded rows for every point.
+  /// Adds sum log(1 + exp(-t)) and the hits of the loaded rows for every point. A margin that is
+  /// NaN makes the sum NaN, and is no hit; one of -infinity makes it infinite. A score of 0.0 or
+  /// -0.0 is class 0.
   void add_totals(std::span<Model::Totals> totals);
 
   /// After add_totals: the derivative -y / (1 + exp(t)) of row i by the score of the first point.

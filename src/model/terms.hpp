@@ -44,7 +44,8 @@ inline void add_features(double a, const Sample& sample, std::span<double> y) {
 }
 
 /// lambda sum_j x_j^2 / (1 + x_j^2), the nonconvex regulariser of the paper's section 5.1; unless
-/// `gradient` is empty, adds `weight` times its gradient.
+/// `gradient` is empty, adds `weight` times its gradient. NaN and infinite entries make the sum and
+/// their place in the gradient NaN; of large ones the term is 1 and the gradient 0.
 double regulariser(double lambda, std::span<const double> x, std::span<double> gradient,
                    double weight = 1);
 

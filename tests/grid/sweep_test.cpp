@@ -385,7 +385,7 @@ TEST_F(SweepTest, ASweepOfAnotherVersionIsRefusedAndCanBeReplaced) {
 }
 
 TEST_F(SweepTest, FiguresThatAreNotFiniteAreTheSameAfterAResumption) {
-  const auto grid = sweep({{"algorithm.step", "1e200,0.1"}}, {.hopeless = 0},
+  const auto grid = sweep({{"algorithm.step", "1e308,0.1"}}, {.hopeless = 0},
                           {"algorithm.compressor=identity", "algorithm.name=dsgd"});
   const auto whole = results(grid, "out");
   EXPECT_TRUE(whole.find("nan") != whole.npos || whole.find(",inf") != whole.npos) << whole;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/vector_math.hpp"
+#include "every_simd_target.hpp"
 #include "model/terms.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
@@ -157,6 +158,22 @@ TEST(Model, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_model({.name = "forest"}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "mlp", .hidden = {0}}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "logistic", .lambda = -1}, 4, 2), Error);
+}
+
+TEST(Regulariser, KeepsItsLimitWhereSquaresOverflow) {
+  for_every_simd_target([](const std::string&) {
+    for (std::size_t size = 1; size <= 25; ++size)
+      for (const double large : {1.3e154, 1.4e154, -1e200, 1.7e308}) {
+        std::vector<double> x(size, 0.0), gradient(size, 0.0);
+        x[size / 2] = large;
+        EXPECT_EQ(regulariser(0.5, x, gradient), 0.5) << large;
+        EXPECT_EQ(gradient, std::vector<double>(size, 0.0)) << large;
+        for (const double broken : {double{NAN}, double{INFINITY}}) {
+          x[size / 2] = broken;
+          EXPECT_TRUE(std::isnan(regulariser(0.5, x, {}))) << broken;
+        }
+      }
+  });
 }
 
 // Each of the three sums of n terms may have lost n units of rounding.
