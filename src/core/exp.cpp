@@ -31,9 +31,9 @@ PORTER_INLINE inline void exp_parts(const Register<double, lanes>& argument,
         1.0 / 24, 1.0 / 6, 1.0 / 2})
     sum = sum * r + inverse_factorial;
   sum = (sum * r) * r + r;
-  Register<std::int64_t, lanes> bits;
+  Register<std::uint64_t, lanes> bits;  // of a NaN any: unsigned, so that the sum may wrap
   std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits << 52) + (std::int64_t{1023} << 52);
+  bits = (bits << 52) + (std::uint64_t{1023} << 52);
   std::memcpy(&power, &bits, sizeof power);
 }
 
@@ -53,9 +53,9 @@ PORTER_INLINE inline void exp_parts(const Register<float, lanes>& argument,
   for (const float inverse_factorial : {1.0F / 120, 1.0F / 24, 1.0F / 6, 1.0F / 2})
     sum = sum * r + inverse_factorial;
   sum = (sum * r) * r + r;
-  Register<std::int32_t, lanes> bits;
+  Register<std::uint32_t, lanes> bits;
   std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits << 23) + (127 << 23);
+  bits = (bits << 23) + (std::uint32_t{127} << 23);
   std::memcpy(&power, &bits, sizeof power);
 }
 

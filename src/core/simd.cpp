@@ -30,7 +30,8 @@ std::atomic<Simd> detail::simd_in_use{Simd::unset};
 
 namespace {
 
-// What the target attributes of core/vectors.hpp let the compiler use, and the system must save.
+// What the target attributes of core/vectors.hpp let the compiler use, and the system must save, as
+// far as the compiler can ask for it.
 bool runs(Simd set) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -38,6 +39,11 @@ bool runs(Simd set) {
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   };
   const auto x86_64_v3 = [&] {
+#if !defined(__clang__)  // clang 14 has no names for these
+    if (!(__builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
+          __builtin_cpu_supports("f16c")))
+      return false;
+#endif
     return x86_64_v2() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   };

@@ -57,8 +57,8 @@ ThreadPool::ThreadPool(std::size_t threads) {
 ThreadPool::~ThreadPool() { stop(stopping_, ticket_, workers_); }
 
 void ThreadPool::run(Job job) {
-  require(job.count < kUntaken, ErrorKind::usage, "a thread pool runs fewer than 2^32 pieces, got ",
-          job.count);
+  require(job.count < kUntaken, ErrorKind::usage,
+          "a thread pool runs fewer than 2^32 - 1 pieces, got ", job.count);
   job_ = job;
   left_.store(job.count, std::memory_order_relaxed);
   const auto number = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
