@@ -14,6 +14,8 @@ namespace {
 
 // Random topologies look at all pairs of nodes: this many take seconds and 300 MB.
 constexpr std::size_t kMaxNodes = 50'000;
+// All pairs of 10,000 nodes; with W they take 2 GB.
+constexpr double kMaxEdges = 5e7;
 
 enum class Argument { none, optional, required };
 
@@ -89,6 +91,11 @@ std::vector<GraphInfo> help_of(const Table& table) {
 }
 
 }  // namespace
+
+void expect_edges(const GraphRequest& request, double edges) {
+  require(edges <= kMaxEdges, ErrorKind::usage, "graph '", request.spec.text, "' with ",
+          request.nodes, " agents: expected at most ", kMaxEdges, " edges, found ", edges);
+}
 
 Graph make_graph(std::string_view text, std::size_t nodes, std::uint64_t seed) {
   const auto spec = split_spec(text);

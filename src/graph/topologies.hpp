@@ -14,6 +14,13 @@ struct GraphRequest {
   std::uint64_t seed;
 };
 
+/// Error{usage} where the graph would have too many edges to be held, before they are there.
+void expect_edges(const GraphRequest& request, double edges);
+
+inline double pairs_of(std::size_t nodes) {
+  return 0.5 * static_cast<double>(nodes) * (static_cast<double>(nodes) - 1);
+}
+
 // One function per topology; the table in registry.cpp lists them.
 Graph make_ring(const GraphRequest& request);
 Graph make_path(const GraphRequest& request);

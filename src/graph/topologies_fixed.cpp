@@ -118,6 +118,7 @@ Graph make_star(const GraphRequest& request) {
 }
 
 Graph make_complete(const GraphRequest& request) {
+  expect_edges(request, pairs_of(request.nodes));
   std::vector<Edge> edges;
   add_clique(0, request.nodes, edges);
   return {request.nodes, edges};
@@ -150,6 +151,7 @@ Graph make_barbell(const GraphRequest& request) {
   require(request.nodes >= 2, ErrorKind::usage, "graph 'barbell' needs at least 2 agents, found ",
           request.nodes);
   const std::size_t half = request.nodes / 2;
+  expect_edges(request, 1 + pairs_of(half) + pairs_of(request.nodes - half));
   std::vector<Edge> edges = {edge(half - 1, half)};
   add_clique(0, half, edges);
   add_clique(half, request.nodes, edges);

@@ -118,6 +118,7 @@ Graph make_erdos_renyi(const GraphRequest& request) {
   const double p = required_number(request, "a probability in (0, 1], as in erdos-renyi:0.8");
   require(p > 0 && p <= 1, ErrorKind::usage, "graph '", request.spec.text,
           "': expected a probability in (0, 1], found ", p);
+  expect_edges(request, p * pairs_of(request.nodes));
   const auto draw = [&](RngStream rng) { return independent_pairs(request.nodes, p, rng); };
   // At p = log(n) / n isolated nodes disappear (Erdos and Renyi 1960).
   const auto n = static_cast<double>(request.nodes);
@@ -139,6 +140,7 @@ Graph make_regular(const GraphRequest& request) {
           nodes, " agents: degree times agents must be even, found ", nodes * *degree);
   require(*degree >= 2 || nodes <= *degree + 1, ErrorKind::usage, "graph '", request.spec.text,
           "' with ", nodes, " agents cannot be connected; the degree must be at least 2");
+  expect_edges(request, 0.5 * static_cast<double>(nodes * *degree));
   const auto draw = [&](RngStream rng) {
     auto edges = circulant(nodes, *degree);
     switch_edges(nodes, edges, rng);
@@ -158,12 +160,14 @@ Graph make_geometric(const GraphRequest& request) {
       y = rng.uniform();
     }
     std::vector<Edge> edges;
-    for (std::uint32_t i = 0; i < request.nodes; ++i)
+    for (std::uint32_t i = 0; i < request.nodes; ++i) {
       for (std::uint32_t j = i + 1; j < request.nodes; ++j) {
         const double dx = points[i].first - points[j].first;
         const double dy = points[i].second - points[j].second;
         if (dx * dx + dy * dy <= radius * radius) edges.emplace_back(i, j);
       }
+      expect_edges(request, static_cast<double>(edges.size()));
+    }
     return edges;
   };
   return first_connected(

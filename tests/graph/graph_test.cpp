@@ -152,5 +152,11 @@ TEST(Topology, ImpossibleCombinationsSayWhatIsWrong) {
   expect_error(usage, {"1 to 50000 agents", "found 60000"}, making("ring", 60000));
 }
 
+TEST(Topology, RefusesMoreEdgesThanFitIntoMemory) {
+  for (const char* spec :
+       {"complete", "barbell", "erdos-renyi:0.5", "regular:20000", "geometric:1.5"})
+    expect_error(ErrorKind::usage, {spec, "edges"}, [&] { make_graph(spec, 50'000, 1); });
+}
+
 }  // namespace
 }  // namespace porter
