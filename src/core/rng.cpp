@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/exact_math.hpp"
+#include "core/sampling.hpp"
 #include "philox.hpp"
 
 namespace porter {
@@ -63,14 +64,7 @@ void RngStream::fill_words(std::span<std::uint32_t> out) {
 double RngStream::uniform() { return to_unit(next_u64()); }
 
 std::uint64_t RngStream::below(std::uint64_t bound) {
-  // Reject the first 2^64 mod bound words, so that every residue is equally likely. They are below
-  // bound, so for most words the division is not needed.
-  std::uint64_t word = next_u64();
-  if (word < bound) {
-    const std::uint64_t threshold = (0 - bound) % bound;
-    while (word < threshold) word = next_u64();
-  }
-  return word % bound;
+  return word_below(bound, [this] { return next_u64(); });
 }
 
 // Box and Muller on one block: radius from 64 bits, angle from 53. The radius keeps all leading

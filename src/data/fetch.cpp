@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/text.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "text.hpp"

@@ -4,19 +4,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/text.hpp"
 #include "text.hpp"
 
 namespace porter {
 namespace {
-
-// Cuts the next word off the front; empty at the end of the line.
-std::string_view next_word(std::string_view& line) {
-  const auto first = std::min(line.find_first_not_of(kBlanks), line.size());
-  line.remove_prefix(first);
-  const auto word = line.substr(0, line.find_first_of(kBlanks));
-  line.remove_prefix(word.size());
-  return word;
-}
 
 class LibsvmDecoder : TextTable {
  public:

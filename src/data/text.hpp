@@ -10,8 +10,6 @@
 
 namespace porter {
 
-inline constexpr std::string_view kBlanks = " \t\r\v\f";
-
 /// Walks the lines of a text; a last line without an end counts.
 class LineReader {
  public:

@@ -8,17 +8,6 @@
 namespace porter {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\f\v";
-
-// Cuts the first word off `rest`; empty when there is none.
-std::string_view next_word(std::string_view& rest) {
-  const auto begin = rest.find_first_not_of(kSpace);
-  rest.remove_prefix(std::min(begin, rest.size()));
-  const auto word = rest.substr(0, rest.find_first_of(kSpace));
-  rest.remove_prefix(word.size());
-  return word;
-}
-
 // The edge on a line, or nothing if the line is empty or a comment.
 std::optional<Graph::Edge> decode_line(std::string_view line, const std::string& where,
                                        std::size_t nodes) {

@@ -11,6 +11,19 @@
 
 namespace porter {
 
+/// Uniform on {0, ..., bound - 1}, bound > 0, from random 64-bit words: the first 2^64 mod bound
+/// are rejected, so that every residue is equally likely. They are below bound, so for most words
+/// the division is not needed.
+template <class NextWord>
+std::uint64_t word_below(std::uint64_t bound, NextWord next_word) {
+  std::uint64_t word = next_word();
+  if (word < bound) {
+    const std::uint64_t threshold = (0 - bound) % bound;
+    while (word < threshold) word = next_word();
+  }
+  return word % bound;
+}
+
 /// Turns random words into draws: draws[0], draws[1], ... are uniform on {0, ..., j}, {0, ..., j +
 /// 1}, ..., and the result says how many there are; `draws` has as many places as there are words,
 /// and j + words.size() < 2^32. By multiplication and exact rejection (Lemire: Fast Random Integer

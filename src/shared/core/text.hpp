@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -23,6 +24,17 @@ std::string shortest(double value);
 /// Control characters become spaces: text from files and from other agents goes to terminals, logs
 /// and XML, and must not be more than a line of text there.
 std::string without_controls(std::string text);
+
+/// What separates words on a line.
+inline constexpr std::string_view kBlanks = " \t\r\v\f";
+
+/// Cuts the next word off the front of `line`; empty when there is none.
+inline std::string_view next_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  const auto word = line.substr(0, line.find_first_of(kBlanks));
+  line.remove_prefix(word.size());
+  return word;
+}
 
 /// "name:argument" or "name", as users write graphs, compressors, clips and the like.
 struct Spec {

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "core/sampling.hpp"
+
 namespace porter {
 
 /// Fills the bytes with fresh entropy; false, with errno set, where there is none.
@@ -78,13 +80,7 @@ class SecretStream {
   double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
   /// Uniform on {0, ..., bound - 1} by rejection; bound > 0.
   std::uint64_t below(std::uint64_t bound) {
-    // The first 2^64 mod bound words are rejected, so that every residue is equally likely.
-    std::uint64_t word = next_u64();
-    if (word < bound) {
-      const std::uint64_t threshold = (0 - bound) % bound;
-      while (word < threshold) word = next_u64();
-    }
-    return word % bound;
+    return word_below(bound, [this] { return next_u64(); });
   }
 
  private:
