@@ -72,28 +72,100 @@ PORTER_INLINE inline void narrow(std::size_t n, std::size_t k, StridedMatrix<Rea
   }
 }
 
-// One row of C in registers, `vectors` vectors of `size` numbers.
-template <std::size_t size, std::size_t vectors, class Real>
-PORTER_INLINE inline void sparse_row(const SparseMatrix<Real>& a, std::size_t row, const Real* b,
-                                     std::size_t ldb, Real* c) {
-  Register<Real, size> sums[vectors], part;
-  load(sums, c);
-  for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e) {
-    const Real* from = b + a.columns[e] * ldb;
-    for (std::size_t v = 0; v < vectors; ++v) {
-      std::memcpy(&part, from + v * size, sizeof part);
-      sums[v] += a.values[e] * part;
-    }
-  }
-  store(c, sums);
+// strip<size, vectors>(first, last) for strips of the n >= size columns from `first` on: vectors of
+// `size` columns, the last of which begins at first + last. What is left after a strip is nothing
+// or fills a vector, so that the last one has columns to share.
+template <std::size_t size, class Strip>
+PORTER_INLINE inline void in_strips(std::size_t n, const Strip& strip) {
+  std::size_t j = 0;
+  const auto take = [&]<std::size_t vectors>(std::size_t columns) PORTER_INLINE {
+    strip.template operator()<size, vectors>(j, columns - size);
+    j += columns;
+  };
+  while (n - j >= 5 * size) take.template operator()<4>(4 * size);
+  if (n - j > 4 * size) take.template operator()<2>(2 * size);  // 4 would leave too little
+  if (n - j > 3 * size) take.template operator()<4>(n - j);
+  if (n - j > 2 * size) take.template operator()<3>(n - j);
+  if (n - j > size) take.template operator()<2>(n - j);
+  if (n > j) take.template operator()<1>(n - j);
 }
 
-template <class Real>
-PORTER_INLINE inline void sparse_row_end(const SparseMatrix<Real>& a, std::size_t row,
-                                         std::size_t width, const Real* b, std::size_t ldb,
-                                         Real* c) {
-  for (std::size_t e = a.starts[row]; e < a.starts[row + 1]; ++e)
-    for (std::size_t j = 0; j < width; ++j) c[j] += a.values[e] * b[a.columns[e] * ldb + j];
+// The same with the widest registers of at most `size` numbers that n columns fill.
+template <std::size_t size, class Strip>
+PORTER_INLINE inline void in_filled_strips(std::size_t n, const Strip& strip) {
+  if (n >= size) return in_strips<size>(n, strip);
+  if constexpr (size > 1) in_filled_strips<size / 2>(n, strip);
+}
+
+// Vector v of a row of C begins at column v * size, the last at `last`: it ends where the row does.
+// Columns that the last two share are the same sum twice, so either may be stored first.
+template <std::size_t size, std::size_t vectors>
+PORTER_INLINE inline std::size_t begin_of(std::size_t v, std::size_t last) {
+  return v + 1 == vectors ? last : v * size;
+}
+
+// `rows` rows of C, `vectors` vectors of each, in registers. A sum waits for the one before it, so
+// several rows take turns as long as all have entries left.
+template <std::size_t size, std::size_t vectors, std::size_t rows, class Real>
+PORTER_INLINE inline void sparse_rows(const SparseMatrix<Real>& a, std::size_t first, const Real* b,
+                                      std::size_t ldb, Real* c, std::size_t ldc, std::size_t last) {
+  using Vector = Register<Real, size>;
+  const auto at = [=](std::size_t v) PORTER_INLINE { return begin_of<size, vectors>(v, last); };
+  Vector sums[rows][vectors];
+  std::size_t common = a.starts[first + 1] - a.starts[first];
+  for (std::size_t i = 0; i < rows; ++i) {
+    common = std::min<std::size_t>(common, a.starts[first + i + 1] - a.starts[first + i]);
+    for (std::size_t v = 0; v < vectors; ++v)
+      std::memcpy(&sums[i][v], c + i * ldc + at(v), sizeof(Vector));
+  }
+  const auto add = [&](std::size_t i, std::size_t e) PORTER_INLINE {
+    const Real* from = b + a.columns[e] * ldb;
+    for (std::size_t v = 0; v < vectors; ++v) {
+      Vector part;
+      std::memcpy(&part, from + at(v), sizeof part);
+      sums[i][v] += a.values[e] * part;
+    }
+  };
+  for (std::size_t e = 0; e < common; ++e)
+    for (std::size_t i = 0; i < rows; ++i) add(i, a.starts[first + i] + e);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t e = a.starts[first + i] + common; e < a.starts[first + i + 1]; ++e) add(i, e);
+    for (std::size_t v = 0; v < vectors; ++v)
+      std::memcpy(c + i * ldc + at(v), &sums[i][v], sizeof(Vector));
+  }
+}
+
+// All rows of C, `vectors` vectors of columns.
+template <std::size_t size, std::size_t vectors, class Real>
+PORTER_INLINE inline void sparse_strip(const SparseMatrix<Real>& a, const Real* b, std::size_t ldb,
+                                       Real* c, std::size_t ldc, std::size_t last) {
+  constexpr std::size_t kRows = vectors < 3 ? 4 : 2;
+  std::size_t row = 0;
+  for (; row + kRows <= a.rows(); row += kRows)
+    sparse_rows<size, vectors, kRows>(a, row, b, ldb, c + row * ldc, ldc, last);
+  for (; row < a.rows(); ++row)
+    sparse_rows<size, vectors, 1>(a, row, b, ldb, c + row * ldc, ldc, last);
+}
+
+// `vectors` vectors of the columns of C += A^T B: each row of B is in registers while the rows of C
+// that its entries name are read and written. All of a row is read before it is written, as the
+// last two vectors share columns.
+template <std::size_t size, std::size_t vectors, class Real>
+PORTER_INLINE inline void scatter_strip(const SparseMatrix<Real>& a, const Real* b, std::size_t ldb,
+                                        Real* c, std::size_t ldc, std::size_t last) {
+  using Vector = Register<Real, size>;
+  const auto at = [=](std::size_t v) PORTER_INLINE { return begin_of<size, vectors>(v, last); };
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    Vector row[vectors], sums[vectors];
+    for (std::size_t v = 0; v < vectors; ++v)
+      std::memcpy(&row[v], b + i * ldb + at(v), sizeof(Vector));
+    for (std::size_t e = a.starts[i]; e < a.starts[i + 1]; ++e) {
+      Real* to = c + a.columns[e] * ldc;
+      for (std::size_t v = 0; v < vectors; ++v) std::memcpy(&sums[v], to + at(v), sizeof(Vector));
+      for (std::size_t v = 0; v < vectors; ++v) sums[v] += a.values[e] * row[v];
+      for (std::size_t v = 0; v < vectors; ++v) std::memcpy(to + at(v), &sums[v], sizeof(Vector));
+    }
+  }
 }
 
 // The products of `rows` rows with x, in the order of dot().
@@ -169,14 +241,20 @@ void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std
                   Real* c, std::size_t ldc) {
   with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
-    for (std::size_t row = 0; row < a.rows(); ++row) {
-      Real* to = c + row * ldc;
-      std::size_t j = 0;
-      for (; j + 8 * kSize <= n; j += 8 * kSize) sparse_row<kSize, 8>(a, row, b + j, ldb, to + j);
-      for (; j + 4 * kSize <= n; j += 4 * kSize) sparse_row<kSize, 4>(a, row, b + j, ldb, to + j);
-      for (; j + kSize <= n; j += kSize) sparse_row<kSize, 1>(a, row, b + j, ldb, to + j);
-      if (j < n) sparse_row_end(a, row, n - j, b + j, ldb, to + j);
-    }
+    in_filled_strips<kSize>(
+        n, [=]<std::size_t size, std::size_t vectors>(std::size_t j, std::size_t last)
+               PORTER_INLINE { sparse_strip<size, vectors>(a, b + j, ldb, c + j, ldc, last); });
+  });
+}
+
+template <class Real>
+void multiply_add_transposed(const SparseMatrix<Real>& a, std::size_t n, const Real* b,
+                             std::size_t ldb, Real* c, std::size_t ldc) {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
+    constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
+    in_filled_strips<kSize>(
+        n, [=]<std::size_t size, std::size_t vectors>(std::size_t j, std::size_t last)
+               PORTER_INLINE { scatter_strip<size, vectors>(a, b + j, ldb, c + j, ldc, last); });
   });
 }
 
@@ -221,6 +299,8 @@ void add_transposed(std::size_t m, std::size_t n, const Real* a,
   template void multiply_add(const SparseMatrix<Real>&, std::size_t, const Real*, std::size_t,     \
                              Real*, std::size_t);                                                  \
   template void multiply(std::size_t, std::size_t, const Real*, const double*, double*);           \
+  template void multiply_add_transposed(const SparseMatrix<Real>&, std::size_t, const Real*,       \
+                                        std::size_t, Real*, std::size_t);                          \
   template void transpose(std::size_t, std::size_t, const Real*, std::size_t, Real*, std::size_t); \
   template void add_transposed(std::size_t, std::size_t, const Real*, std::span<const Real>, Real*)
 PORTER_PRODUCTS_OF(double);

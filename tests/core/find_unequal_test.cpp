@@ -30,5 +30,21 @@ TEST(FindUnequal, FindsWhatIsNotTheBackgroundInOrder) {
     }
 }
 
+// Eight entries at a time are looked up in a table: every case of it.
+TEST(FindUnequal, FindsEverySetOfEight) {
+  std::vector<float> row;
+  std::vector<std::uint32_t> expected;
+  for (unsigned flags = 0; flags < 256; ++flags)
+    for (unsigned k = 0; k < 8; ++k) {
+      if ((flags >> k & 1) != 0) expected.push_back(static_cast<std::uint32_t>(row.size()));
+      row.push_back((flags >> k & 1) != 0 ? 1.0F : 0.0F);
+    }
+  for_every_simd_target([&](const std::string& target) {
+    std::vector<std::uint32_t> columns(row.size() + kUnequalSlack);
+    columns.resize(find_unequal(row, 0.0F, columns.data()));
+    EXPECT_EQ(columns, expected) << target;
+  });
+}
+
 }  // namespace
 }  // namespace porter

@@ -51,22 +51,63 @@ TYPED_TEST(MultiplyAdd, HasTheBitsOfTheTripleLoop) {
         }
 }
 
+// Eleven rows of 0 to 14 entries, so that those which are computed together end at different times.
+template <class Real>
+struct RandomSparse {
+  static constexpr std::size_t kRows = 11, kColumns = 15;
+  std::vector<std::uint32_t> starts = {0}, columns;
+  std::vector<Real> values;
+
+  explicit RandomSparse(RngStream& rng) {
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::uint32_t j = 0; j < kColumns; ++j)
+        if (rng.uniform() < static_cast<double>(i * 7 % kRows) / kRows) columns.push_back(j);
+      starts.push_back(static_cast<std::uint32_t>(columns.size()));
+    }
+    values = random_numbers<Real>(columns.size(), rng);
+  }
+  SparseMatrix<Real> view() const { return {starts, columns, values}; }
+};
+
+// Whole vectors of all instruction sets, parts of one, and strips that leave a part.
+const std::vector<std::size_t> kSparseWidths = {1,  2,  3,  4,  5,  7,  8,  9,  10,  15, 16,
+                                                17, 24, 31, 33, 40, 64, 65, 77, 112, 150};
+
 TYPED_TEST(MultiplyAdd, OfASparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
-  const std::vector<std::uint32_t> starts = {0, 2, 2, 5}, columns = {1, 3, 0, 3, 4};
   RngStream rng(2, Draw::test, 0, 0);
-  const auto values = random_numbers<TypeParam>(5, rng);
-  for (const std::size_t n : {1, 3, 8, 17, 64, 77, 150}) {
+  const RandomSparse<TypeParam> a(rng);
+  for (const std::size_t n : kSparseWidths) {
     SCOPED_TRACE(n);
-    const auto b = random_numbers<TypeParam>(5 * n, rng);
-    const auto c = random_numbers<TypeParam>(3 * n, rng);
+    const auto b = random_numbers<TypeParam>(a.kColumns * n, rng);
+    const auto c = random_numbers<TypeParam>(a.kRows * n, rng);
     auto expected = c;
-    for (std::size_t i = 0; i < 3; ++i)
-      for (auto e = starts[i]; e < starts[i + 1]; ++e)
+    for (std::size_t i = 0; i < a.kRows; ++i)
+      for (auto e = a.starts[i]; e < a.starts[i + 1]; ++e)
         for (std::size_t j = 0; j < n; ++j)
-          expected[i * n + j] += values[e] * b[columns[e] * n + j];
+          expected[i * n + j] += a.values[e] * b[a.columns[e] * n + j];
     for_every_simd_target([&](const std::string& target) {
       auto sums = c;
-      multiply_add<TypeParam>({starts, columns, values}, n, b.data(), n, sums.data(), n);
+      multiply_add<TypeParam>(a.view(), n, b.data(), n, sums.data(), n);
+      EXPECT_EQ(sums, expected) << target;
+    });
+  }
+}
+
+TYPED_TEST(MultiplyAdd, OfATransposedSparseMatrixHasTheBitsOfTheLoopOverItsEntries) {
+  RngStream rng(3, Draw::test, 0, 0);
+  const RandomSparse<TypeParam> a(rng);
+  for (const std::size_t n : kSparseWidths) {
+    SCOPED_TRACE(n);
+    const auto b = random_numbers<TypeParam>(a.kRows * n, rng);
+    const auto c = random_numbers<TypeParam>(a.kColumns * n, rng);
+    auto expected = c;
+    for (std::size_t i = 0; i < a.kRows; ++i)
+      for (auto e = a.starts[i]; e < a.starts[i + 1]; ++e)
+        for (std::size_t j = 0; j < n; ++j)
+          expected[a.columns[e] * n + j] += a.values[e] * b[i * n + j];
+    for_every_simd_target([&](const std::string& target) {
+      auto sums = c;
+      multiply_add_transposed<TypeParam>(a.view(), n, b.data(), n, sums.data(), n);
       EXPECT_EQ(sums, expected) << target;
     });
   }

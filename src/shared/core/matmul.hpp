@@ -40,6 +40,12 @@ template <class Real>
 void multiply_add(const SparseMatrix<Real>& a, std::size_t n, const Real* b, std::size_t ldb,
                   Real* c, std::size_t ldc);
 
+/// C += A^T B with A sparse, B A.rows() x n and C with n columns; the sums over the rows of A in
+/// ascending order, as multiply_add of the transpose has them.
+template <class Real>
+void multiply_add_transposed(const SparseMatrix<Real>& a, std::size_t n, const Real* b,
+                             std::size_t ldb, Real* c, std::size_t ldc);
+
 /// y_i = dot(row i of A, x) for the m rows of n numbers that lie one after the other at A, computed
 /// in double.
 template <class Real>
