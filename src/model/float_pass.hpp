@@ -10,35 +10,16 @@
 
 namespace porter {
 
-/// The weights of the layers rounded to float: transposed, every row filled up with zeros to whole
-/// vectors.
-class FloatWeights {
- public:
-  void assign(const Layers& layers, std::span<const double> x);
-
-  struct Level {
-    std::size_t inputs = 0, columns = 0;  // columns: outputs, filled up
-    std::vector<float> weights;           // inputs x columns
-    std::vector<float> biases;            // columns
-  };
-  const std::vector<Level>& levels() const { return levels_; }
-  /// 1^T W_1^T, which the background of the inputs is multiplied by.
-  std::span<const float> column_sums() const { return column_sums_; }
-
-  /// False where a parameter is so large that products in float might overflow.
-  static bool fits(std::span<const double> x);
-
- private:
-  std::vector<Level> levels_;
-  std::vector<float> column_sums_;
-};
-
-/// Losses and hits of samples at several points: the samples are taken apart once for all of them.
+/// Losses and hits of samples at several points: the samples are taken apart once for all of them,
+/// and points with few units in their first layer share one product with its weights side by side.
 /// In float, which is off by about 1e-7 of a loss near 1, and half the work of double. It keeps its
 /// memory from one use to the next.
 class FloatPass {
  public:
   static constexpr std::size_t kMaxRows = 256;
+
+  /// False where the parameters are so large that products in float might overflow.
+  static bool fits(std::span<const double> x);
 
   /// Takes the points; the layers must outlive their use.
   void begin(const Layers& layers, std::span<const std::span<const double>> points);
@@ -46,17 +27,38 @@ class FloatPass {
   /// Takes rows [first, first + count) of the data, count <= kMaxRows.
   void load(const Dataset& data, std::size_t first, std::size_t count);
 
-  /// Adds the cross-entropy and the hits of the loaded rows at point p.
-  void add_totals(std::size_t p, Model::Totals& totals);
+  /// Adds the cross-entropy and the hits of the loaded rows at every point.
+  void add_totals(std::span<Model::Totals> totals);
 
  private:
-  std::span<float> scores(const FloatWeights& weights);
+  // One layer rounded to float and transposed; of several points side by side. Columns are filled
+  // up with zeros to whole vectors.
+  struct Level {
+    std::size_t inputs = 0, columns = 0;
+    std::vector<float> weights;  // inputs x columns
+    std::vector<float> biases;   // columns
+
+    void begin(std::size_t rows, std::size_t outputs);
+    void assign(const Layer& layer, std::span<const double> x, std::size_t column);
+  };
+  // Points that share the product of the first layer.
+  struct Bundle {
+    std::size_t points = 0;
+    Level first;
+    std::vector<float> column_sums;          // 1^T of its weights, for the inputs' background
+    std::vector<std::vector<Level>> others;  // of each point: the layers behind
+  };
+
+  void assign(Bundle& bundle, std::span<const std::span<const double>> points);
+  std::span<float> first_layer(const Bundle& bundle);
+  std::span<float> other_layers(const Bundle& bundle, std::size_t point);
+  void add_cross_entropy(std::span<float> scores, std::span<Model::Totals> totals) const;
 
   const Layers* layers_ = nullptr;
-  std::vector<FloatWeights> points_;
+  std::vector<Bundle> bundles_;
   Inputs<float> inputs_;
-  std::span<const float> labels_;     // of the loaded rows
-  std::vector<float> above_, below_;  // activations
+  std::span<const float> labels_;             // of the loaded rows
+  std::vector<float> joint_, above_, below_;  // activations: of the first layer, of the others
 };
 
 }  // namespace porter

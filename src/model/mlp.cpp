@@ -95,14 +95,14 @@ class Mlp final : public Model {
   void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                        std::size_t first, std::size_t last,
                        std::span<Totals> totals) const override {
-    if (!std::ranges::all_of(points, FloatWeights::fits))
+    if (!std::ranges::all_of(points, FloatPass::fits))
       return Model::evaluate_points(points, data, first, last, totals);
     std::fill(totals.begin(), totals.end(), Totals{});
     const auto pass = float_passes_.take();
     pass->begin(layers_, points);
     for (std::size_t begin = first; begin < last; begin += FloatPass::kMaxRows) {
       pass->load(data, begin, std::min(FloatPass::kMaxRows, last - begin));
-      for (std::size_t p = 0; p < points.size(); ++p) pass->add_totals(p, totals[p]);
+      pass->add_totals(totals);
     }
     for (std::size_t p = 0; p < points.size(); ++p)
       totals[p].loss += static_cast<double>(last - first) * regulariser(lambda_, points[p], {});

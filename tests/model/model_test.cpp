@@ -105,6 +105,30 @@ TEST(Model, EvaluatesSeveralPointsAsOneByOne) {
       }
 }
 
+// Points whose first layers are multiplied together: all of them, some, none.
+TEST(Model, PointsMeasuredTogetherHaveTheBitsOfEachAlone) {
+  const std::vector<ModelOptions> models = {{.name = "softmax"},
+                                            {.name = "mlp", .hidden = {5}},
+                                            {.name = "mlp", .hidden = {100, 3}},
+                                            {.name = "mlp", .hidden = {400}}};
+  const auto data = toy_data(300, 300, 3, true);
+  for (const auto& options : models) {
+    SCOPED_TRACE(testing::Message() << options.name << ' ' << options.hidden[0]);
+    const auto model = make_model(options, data.features, 3);
+    std::vector<std::vector<double>> x;
+    for (std::uint32_t p = 0; p < 7; ++p) x.push_back(random_point(model->dim(), p));
+    const std::vector<std::span<const double>> points(x.begin(), x.end());
+    std::vector<Model::Totals> together(points.size());
+    model->evaluate_points(points, data, 0, 300, together);
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      Model::Totals alone;
+      model->evaluate_points({&points[p], 1}, data, 0, 300, {&alone, 1});
+      EXPECT_EQ(together[p].loss, alone.loss) << p;
+      EXPECT_EQ(together[p].correct, alone.correct) << p;
+    }
+  }
+}
+
 TEST(Model, StaysFiniteAtHugeScores) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.name);
