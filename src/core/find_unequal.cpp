@@ -11,6 +11,9 @@ namespace porter {
 namespace {
 
 constexpr std::size_t kGroup = 8;  // entries whose flags are one byte
+// Rows mostly follow one another in memory; what is a page ahead the processor does not fetch by
+// itself. Nothing is read there.
+constexpr std::size_t kAhead = 1024;
 
 // For each byte of flags, the numbers of those that are set, ascending; what comes behind is
 // overwritten by the next group.
@@ -44,6 +47,7 @@ std::size_t find_unequal(std::span<const float> row, float background, std::uint
   return with_vectors([=]<Width>() PORTER_INLINE {
     std::size_t count = 0, j = 0;
     for (; j + kGroup <= row.size(); j += kGroup) {
+      __builtin_prefetch(row.data() + j + kAhead);
       const unsigned flags = unequal_flags(row.data() + j, background);
       Register<std::uint32_t, kGroup> places;
       std::memcpy(&places, kPlaces[flags].data(), sizeof places);

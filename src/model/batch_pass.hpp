@@ -52,7 +52,8 @@ class BatchPass {
     forward();
   }
   std::size_t rows() const { return memory_.inputs.rows(); }
-  std::span<Real> scores(std::size_t i) { return row(delta(layers_.size()), i); }
+  std::span<Real> scores() { return delta(layers_.size()); }  ///< one row after the other
+  std::span<Real> scores(std::size_t i) { return row(scores(), i); }
 
   /// The deltas of all layers, with delta_L in the place of the scores.
   void backward();
