@@ -14,8 +14,7 @@ namespace {
 // The rows are summed in this many runs, whatever the number of threads, so that the bits are the
 // same.
 constexpr std::size_t kRuns = 16;
-constexpr std::size_t kGroup = 16;                   // points that share a reading of the data
-constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters that cost little
+constexpr std::size_t kGroup = kPointsOfAReading;
 
 Dataset even_sample(const Dataset& data, std::size_t count) {
   count = std::min(count, data.rows());
@@ -104,13 +103,12 @@ Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& po
       test_(counted_test_ ? &*counted_test_ : test),
       pool_(pool) {
   const std::size_t rows = train_.rows(), agents = problem.agents;
-  const std::size_t cheap = kCheapProducts / (measured_agents(agents) * problem.model.dim());
   agent_train_ = even_sample(train_, measured_rows(rows, agents));
   // How many training records count is not to be seen in figures of the test set.
   const std::size_t all = problem.train.rows();
   if (test_ != nullptr)
     agent_test_ =
-        even_sample(*test_, std::max(cheap, measured_test_rows(test_->rows(), all, agents)));
+        even_sample(*test_, measured_test_rows(test_->rows(), all, agents, problem.model.dim()));
 }
 
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {

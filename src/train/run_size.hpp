@@ -23,10 +23,17 @@ inline std::size_t measured_rows(std::size_t rows, std::size_t agents) {
 }
 
 /// Test rows on which each of them is measured: all, while the agents together read no more than
-/// twice the training set. On a tenth of MNIST's test rows every agent seemed 1 % worse.
-inline std::size_t measured_test_rows(std::size_t test, std::size_t train, std::size_t agents) {
-  return std::min(test, std::max<std::size_t>(256, std::max(test, 2 * train) / agents));
+/// twice the training set, or where that costs little. On a tenth of MNIST's test rows every agent
+/// seemed 1 % worse.
+inline std::size_t measured_test_rows(std::size_t test, std::size_t train, std::size_t agents,
+                                      std::size_t dim) {
+  constexpr std::size_t kCheapProducts = 100'000'000;  // rows x agents x parameters: milliseconds
+  const std::size_t cheap = kCheapProducts / (measured_agents(agents) * dim);
+  return std::min(test, std::max({std::size_t{256}, std::max(test, 2 * train) / agents, cheap}));
 }
+
+/// How many of the agents' points share a reading of the data.
+inline constexpr std::size_t kPointsOfAReading = 16;
 
 /// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
 /// threads takes longer than doing it.
@@ -50,16 +57,18 @@ struct RunSize {
   std::size_t agents, dim, batch;
   std::size_t train_rows, test_rows;
   std::size_t values;  ///< of the data
-  /// That one sample's loss touches. A product with few non-zeros counts as the larger dense one
-  /// that takes as long.
+  /// That one sample's loss touches. A product with few non-zeros, and a unit's activation, count
+  /// as the larger dense product that takes as long.
   double parameters_per_row;
+  bool noised = false;  ///< noise is added to every coordinate of a gradient
 };
 
 /// The rounds after which metrics are computed, ascending; always 0 and the last. every:N is taken
 /// at its word. log:POINTS is at most POINTS rounds, even on a logarithmic axis, and fewer where
-/// evaluation would take more than a tenth of the run, loading included, and a second of one core,
-/// by a fixed estimate of all of them: the rounds depend on the config and the data only.
-/// log-all:POINTS does without this exception.
+/// evaluation would take more than a tenth of the run, loading included, or a fifth of a second of
+/// one core where that is more. That is decided by a fixed estimate of all of them, so the rounds
+/// depend on the config and the data only, never on a clock. log-all:POINTS does without this
+/// exception.
 std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint32_t rounds,
                                              const RunSize& size);
 

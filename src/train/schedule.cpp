@@ -11,29 +11,37 @@ namespace {
 
 // Measured on one core of a 2.6 GHz server, in seconds. Evaluation, rounded up: per sample and
 // parameter of one product, and per sample besides; of the average, in double, and of the agents'
-// own points, which share a pass in float. Training, rounded down: per agent of a round, per
-// coordinate of its update, per sample and parameter of its gradient; and loading a value.
-constexpr double kProduct = 4e-11, kRow = 5.5e-8;
+// own points, which share a pass in float; and per value that is read. Training, rounded down: per
+// agent of a round, per coordinate of its update and of its noise, per sample and parameter of its
+// gradient; and loading a value.
+constexpr double kProduct = 4e-11, kRow = 4e-8;
 constexpr double kAgentProduct = 1.8e-11, kAgentRow = 1e-8;
-constexpr double kAgent = 5e-7, kUpdate = 2e-9, kGradient = 6e-11;
+constexpr double kRead = 3e-10;
+constexpr double kAgent = 5e-7, kUpdate = 1.3e-9, kNoise = 1e-9, kGradient = 6e-11;
 constexpr double kLoad = 1e-8;
-constexpr double kMaxEvaluations = 1e7;                      // which are rows of metrics, in memory
-constexpr double kFreeSeconds = 1, kMaxOfTheRest = 1.0 / 9;  // a tenth of the run
+constexpr double kMaxEvaluations = 1e7;    // which are rows of metrics, in memory
+constexpr double kMaxOfTheRest = 1.0 / 9;  // a tenth of the run
+// What nobody waits for: a short run on a small data set has a curve, too.
+constexpr double kFreeSeconds = 0.2;
 
 // Rows that the average and the agents visit, the average's gradient as one more product.
 double evaluation_seconds(const RunSize& size) {
-  const auto rows = static_cast<double>(2 * size.train_rows + size.test_rows);
-  const auto by_agents =
-      static_cast<double>(measured_agents(size.agents) *
-                          (measured_rows(size.train_rows, size.agents) +
-                           measured_test_rows(size.test_rows, size.train_rows, size.agents)));
-  return rows * (size.parameters_per_row * kProduct + kRow) +
-         by_agents * (size.parameters_per_row * kAgentProduct + kAgentRow);
+  const auto rows = static_cast<double>(size.train_rows + size.test_rows);
+  const auto products = rows + static_cast<double>(size.train_rows);
+  const auto by_agents = static_cast<double>(
+      measured_agents(size.agents) *
+      (measured_rows(size.train_rows, size.agents) +
+       measured_test_rows(size.test_rows, size.train_rows, size.agents, size.dim)));
+  const double values_per_row = static_cast<double>(size.values) / std::max(rows, 1.0);
+  const double read = rows + by_agents / static_cast<double>(kPointsOfAReading);
+  return products * (size.parameters_per_row * kProduct + kRow) +
+         by_agents * (size.parameters_per_row * kAgentProduct + kAgentRow) +
+         read * values_per_row * kRead;
 }
 
 double training_seconds(const RunSize& size, std::uint32_t rounds) {
   const double gradient = static_cast<double>(size.batch) * size.parameters_per_row * kGradient;
-  const double update = static_cast<double>(size.dim) * kUpdate;
+  const double update = static_cast<double>(size.dim) * (kUpdate + (size.noised ? kNoise : 0));
   return rounds * static_cast<double>(size.agents) * (kAgent + gradient + update);
 }
 
@@ -63,7 +71,7 @@ std::vector<std::uint32_t> evaluation_rounds(const Schedule& schedule, std::uint
     }
   } else if (schedule.kind == Schedule::Kind::log) {
     const double rest = static_cast<double>(size.values) * kLoad + training_seconds(size, rounds);
-    const double allowed = kFreeSeconds + kMaxOfTheRest * rest;
+    const double allowed = std::max(kFreeSeconds, kMaxOfTheRest * rest);
     const auto affordable =
         static_cast<std::size_t>(std::min(kMaxEvaluations, allowed / evaluation_seconds(size)));
     at = log_spaced(std::min<std::size_t>(schedule.count, affordable), rounds);

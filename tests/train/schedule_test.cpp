@@ -75,24 +75,43 @@ TEST(Schedule, MoreEvaluationsThanMemoryHoldsAreRefused) {
 TEST(Schedule, LogThinsOutWhereEvaluationWouldDominate) {
   const auto few = evaluation_rounds({Schedule::Kind::log, 60}, 100, kLarge).size();
   const auto more = evaluation_rounds({Schedule::Kind::log, 60}, 1'000'000, kLarge).size();
-  EXPECT_EQ(few, 4U);    // a second is always free
+  EXPECT_EQ(few, 2U);    // one takes longer than what is always free
   EXPECT_GE(more, 45U);  // of 60 on a logarithmic axis, the first few rounds coincide
   // Ten thousand rounds of the paper's logistic regression take a tenth of a second.
   EXPECT_GE(evaluation_rounds({Schedule::Kind::log, 60}, 10'000, kSmall).size(), 40U);
 }
 
-// Each of 1000 agents is measured on at least 256 rows, which outweighs the rows themselves.
-TEST(Schedule, LogCountsTheManyAgents) {
-  auto many = kLarge;
+// The estimate of schedule.cpp once more, written out for these runs: the points beside
+// the first and the last take a tenth of the whole, or a fifth of a second.
+TEST(Schedule, LogTakesATenthOfTheRun) {
+  struct Case {
+    const char* name;
+    RunSize size;
+    double evaluation, loading, round;
+  };
+  auto many = kLarge;  // each of 1000 agents is measured on at least 256 rows
   many.agents = 1000;
   many.batch = 0;
-  const double rounds = 10'000, training = rounds * 1000 * (50890 * 2e-9 + 5e-7);
-  const double average = (2 * 60000 + 10000) * (29'000 * 4e-11 + 5.5e-8);
-  const double agents = (256 * 1000 + 256 * 1000) * (29'000 * 1.8e-11 + 1e-8);
-  const double affordable = (training + 54.88e6 * 1e-8) / 9 / (average + agents);
-  const auto points = evaluation_rounds({Schedule::Kind::log, 1000}, 10'000, many).size();
-  EXPECT_LE(double(points), affordable + 1);
-  EXPECT_GE(double(points), affordable / 2);  // equal rounds count once
+  auto noised = kLarge;
+  noised.noised = true;
+  const double average = (2 * 60000 + 10000) * (29'000 * 4e-11 + 4e-8) + 54.88e6 * 3e-10;
+  const double ten = 10 * (6000 + 10000) * (29'000 * 1.8e-11 + 1e-8 + 784 * 3e-10 / 16);
+  const double thousand = 1000 * (256 + 256) * (29'000 * 1.8e-11 + 1e-8 + 784 * 3e-10 / 16);
+  const double gradient = 29'000 * 6e-11, update = 5e-7 + 50890 * 1.3e-9;
+  const Case cases[] = {
+      {"ten agents", kLarge, average + ten, 0.5488, 10 * (update + gradient)},
+      {"with noise", noised, average + ten, 0.5488, 10 * (update + gradient + 50890 * 1e-9)},
+      {"a thousand agents", many, average + thousand, 0.5488, 1000 * update},
+  };
+  for (const auto& [name, size, evaluation, loading, round] : cases)
+    for (const std::uint32_t rounds : {100, 10'000, 100'000, 1'000'000}) {
+      SCOPED_TRACE(testing::Message() << name << ' ' << rounds);
+      const double rest = loading + rounds * round, allowed = std::max(0.2, rest / 9);
+      const auto points = evaluation_rounds({Schedule::Kind::log, 1000}, rounds, size).size();
+      EXPECT_LE(double(points), std::max(2.0, 1e-9 + allowed / evaluation));
+      // Equal rounds at the start of the axis count once.
+      EXPECT_GE(double(points), std::min(1000.0, allowed / evaluation) / 2 - 1);
+    }
 }
 
 }  // namespace
