@@ -59,7 +59,7 @@ void CopyWatch<Real>::send(std::size_t agent) {
 
 template <class Real>
 void CopyWatch<Real>::take(const Exchange::Incoming& message) {
-  surrogates_.arrived(message.sender, compares_copies());
+  surrogates_.arrived(message.sender);
   for (const auto agent : message.wanted)
     if (std::ranges::binary_search(exchange_.hosted(), agent)) {
       count_request(message.sender, agent);
@@ -81,8 +81,7 @@ void CopyWatch<Real>::count_request(std::uint32_t asker, std::uint32_t agent) {
 template <class Real>
 void CopyWatch<Real>::compare(const Exchange::Incoming& message) {
   const auto sender = message.sender;
-  surrogates_.check(sender);
-  if (surrogates_.digest(sender) == message.digest || !wrong_.try_emplace(sender).second) return;
+  if (surrogates_.proof(sender) == message.digest || !wrong_.try_emplace(sender).second) return;
   exchange_.report(concat("step ", step_, ": the copy of ", exchange_.name(sender),
                           "'s surrogate differs from its own; ",
                           step_ == last_step_ ? "too late to ask, so the last steps are not what "
@@ -94,7 +93,7 @@ template <class Real>
 void CopyWatch<Real>::repair(const Exchange::Incoming& message) {
   const auto sender = message.sender;
   surrogates_.replace(sender, message.dense);
-  require(surrogates_.digest(sender) == message.digest, ErrorKind::protocol,
+  require(surrogates_.proof(sender) == message.digest, ErrorKind::protocol,
           "a surrogate that does not have the digest it claims");
   wrong_.erase(sender);
   repaired_.insert(sender);

@@ -67,11 +67,11 @@ void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
 }
 
 template <class Real>
-void Surrogates<Real>::arrived(std::size_t sender, bool now) {
+void Surrogates<Real>::arrived(std::size_t sender) {
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     auto& backlog = channels_[c].backlogs[sender];
     backlog.latest = true;
-    if (copies_lag_ && !now && !rebuild_) continue;
+    if (copies_lag_ && !rebuild_) continue;
     catch_up(c, sender, 0, dim_);
     backlog.clear();
   }
@@ -149,10 +149,23 @@ std::uint64_t Surrogates<Real>::digest(std::size_t agent) const {
   return sum;
 }
 
+// Tile by tile: a copy is read from memory once for all that is done to it.
 template <class Real>
-void Surrogates<Real>::check(std::size_t sender) const {
-  for (std::size_t c = 0; c < channels_.size(); ++c)
-    check_received(std::sqrt(squared_norm(Q(c, sender))), link_.bound(c), link_.step());
+std::uint64_t Surrogates<Real>::proof(std::size_t sender) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t c = 0; c < channels_.size(); ++c) {
+    double squares = 0;
+    for (std::size_t first = 0; first < dim_; first += kTileSize) {
+      const std::size_t size = std::min(kTileSize, dim_ - first);
+      catch_up(c, sender, first, size);
+      const auto tile = Q(c, sender).subspan(first, size);
+      squares += squared_norm(tile);
+      sum += replica_digest(tile, c, first);
+    }
+    channels_[c].backlogs[sender].clear();
+    check_received(std::sqrt(squares), link_.bound(c), link_.step());
+  }
+  return sum;
 }
 
 template <class Real>
@@ -163,7 +176,6 @@ void Surrogates<Real>::replace(std::size_t sender,
     for (auto& q : channels_[c].Q.row(sender)) q = static_cast<Real>(in.get<double>());
     channels_[c].backlogs[sender].clear();  // it has them all
   }
-  check(sender);
 }
 
 template <class Real>

@@ -40,7 +40,7 @@ class Surrogates {
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
   void move(std::size_t channel, std::size_t agent);
   /// The same for the copies of a sender elsewhere, now or when they are needed.
-  void arrived(std::size_t sender, bool now);
+  void arrived(std::size_t sender);
   /// No gap of an agent that hears one of these is built from its copies of Q.
   template <class Senders>
   void distrust(const Senders& wrong) {
@@ -54,11 +54,11 @@ class Surrogates {
   template <class Work>
   void mix(const Work& work);
 
-  /// A digest of the Q of all channels.
+  /// A digest of the Q of all channels, of a hosted agent.
   std::uint64_t digest(std::size_t agent) const;
-  /// Error{protocol} if one of a sender's Q is beyond its bound: many messages may be too much
-  /// together.
-  void check(std::size_t sender) const;
+  /// The same of a sender elsewhere, whose copies have taken all messages then. Error{protocol} if
+  /// one of its Q is beyond its bound: many messages may be too much together.
+  std::uint64_t proof(std::size_t sender);
   /// The copy of a sender's Q becomes this: the bytes of doubles, a vector per channel.
   void replace(std::size_t sender, std::span<const std::span<const std::byte>> dense);
   /// A gap is a sum of messages, so it may be right where a copy of Q was wrong; then it stays, and

@@ -41,6 +41,13 @@ TEST(ReplicaDigest, FindsSwappedEntriesTheSignOfZeroAndAnotherChannel) {
   EXPECT_NE(replica_digest(q, 1), digest);
 }
 
+TEST(ReplicaDigest, OfAVectorIsTheSumOverItsParts) {
+  const auto q = random_vector(50, 2);
+  const auto all = std::span<const double>(q);
+  EXPECT_EQ(replica_digest(all.first(17), 1) + replica_digest(all.subspan(17), 1, 17),
+            replica_digest(q, 1));
+}
+
 // Equal changes at two entries must not cancel, as they would in a plain sum of values.
 TEST(ReplicaDigest, FindsPairsOfChanges) {
   const std::vector<double> q(64, 1.0);
