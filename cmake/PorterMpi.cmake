@@ -13,7 +13,7 @@ endif()
 
 if(porter_has_mpi)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/src/comm/mpi)
-  add_library(porter_mpi STATIC ${folder}/control.cpp ${folder}/mpi_transport.cpp ${folder}/session.cpp)
+  add_library(porter_mpi STATIC ${folder}/control.cpp ${folder}/mpi_transport.cpp ${folder}/session.cpp ${folder}/shared_window.cpp)
   target_link_libraries(porter_mpi PRIVATE MPI::MPI_CXX)
   target_compile_definitions(porter_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 else()

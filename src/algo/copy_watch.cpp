@@ -65,6 +65,7 @@ void CopyWatch<Real>::take(const Exchange::Incoming& message) {
       count_request(message.sender, agent);
       replies_next_.insert(agent);
     }
+  if (surrogates_.shares(message.sender)) return;  // there is no copy
   if (!message.dense.empty() && wrong_.contains(message.sender)) return repair(message);
   if (compares_copies()) compare(message);
 }

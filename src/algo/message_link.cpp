@@ -27,7 +27,8 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       dim_(setup.start.size()),
       incoming_(incoming_weights(setup.neighbours())),
       mask_(mask),
-      exchange_(setup.exchange) {
+      exchange_(setup.exchange),
+      unread_(incoming_.size()) {
   const auto& graph = setup.neighbours().graph;
   for (std::size_t i = 0; i < graph.nodes(); ++i) degrees_.push_back(graph.degree(i));
   if (mask_ == Mask::sweep) {
@@ -70,7 +71,7 @@ void MessageLink::send(std::size_t agent, Exchange::Outgoing outgoing) {
 void MessageLink::collect(const Arrived& arrived) {
   if (exchange_)
     exchange_->collect(step_, ends_.size(), [&](const Exchange::Incoming& incoming) {
-      decode(incoming);
+      if (!unread_[incoming.sender]) decode(incoming);
       arrived(incoming);
     });
   for (const auto& end : ends_)

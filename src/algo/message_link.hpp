@@ -57,10 +57,12 @@ class MessageLink {
     return checked(agent, channel);
   }
 
+  /// Nobody here needs the sender's messages: they are collected, and not decoded.
+  void leave_unread(std::size_t sender) { unread_[sender] = true; }
   /// With what else the message shall hold; its vectors are filled in here.
   void send(std::size_t agent, Exchange::Outgoing message = {});
   using Arrived = std::function<void(const Exchange::Incoming&)>;
-  /// `arrived` is called after the vectors of a message have been decoded.
+  /// `arrived` is called after the vectors of a message have been decoded, if they are.
   void collect(const Arrived& arrived = [](const Exchange::Incoming&) {});
 
   std::size_t channels() const { return ends_.size(); }
@@ -98,7 +100,8 @@ class MessageLink {
   std::uint32_t step_ = 0;
   std::vector<std::size_t> degrees_;
   Exchange* exchange_;
-  std::vector<End> ends_;  // per channel
+  std::vector<End> ends_;     // per channel
+  std::vector<bool> unread_;  // per sender
   Traffic traffic_;
 };
 

@@ -19,12 +19,12 @@ constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
 
 // The sum stays in registers while the senders pass by.
 template <std::size_t lanes, std::size_t registers, class Real>
-PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* q,
-                                    std::size_t stride, Real* out) {
+PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* const* Q,
+                                    std::size_t first, Real* out) {
   using Vector = Register<Real, kSize<lanes, Real>>;
   Vector sums[registers] = {};
   for (const auto& [sender, weight] : senders) {
-    const Real* row = q + sender * stride;
+    const Real* row = Q[sender] + first;
     const auto w = static_cast<Real>(weight);
     for (std::size_t r = 0; r < registers; ++r) {
       Vector values;
@@ -38,37 +38,36 @@ PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const
 
 // Eight registers at once, then a line at once.
 template <std::size_t lanes, class Real>
-PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* q,
-                                    std::size_t stride, std::size_t size, Real* out) {
+PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* const* Q,
+                                    std::size_t first, std::size_t size, Real* out) {
   constexpr std::size_t kLine = kLineBytes / sizeof(Real), kPerLine = kLine / kSize<lanes, Real>;
   constexpr std::size_t kBlock = 8 * kSize<lanes, Real>;
   std::size_t j = 0;
-  for (; j + kBlock <= size; j += kBlock) sum_block<lanes, 8>(senders, q + j, stride, out + j);
-  for (; j < size; j += kLine) sum_block<lanes, kPerLine>(senders, q + j, stride, out + j);
+  for (; j + kBlock <= size; j += kBlock) sum_block<lanes, 8>(senders, Q, first + j, out + j);
+  for (; j < size; j += kLine) sum_block<lanes, kPerLine>(senders, Q, first + j, out + j);
 }
 
 }  // namespace
 
 template <class Real>
-void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRows<Real>& Q,
+void mix_rows(std::span<const std::vector<MixingWeight>> incoming, std::span<const Real* const> Q,
               std::size_t first, std::size_t size, std::span<Real> out) {
   constexpr std::size_t kChunk = kChunkBytes / sizeof(Real);
   const std::size_t row = whole_lines<Real>(size);
-  assert(first % whole_lines<Real>(1) == 0 && first + size <= Q.dim());
+  assert(first % whole_lines<Real>(1) == 0);
   assert(out.size() == incoming.size() * row);
-  const Real* q = Q.row(0).data() + first;
   Real* to = out.data();
-  with_vectors([=, stride = Q.stride()]<Width lanes>() PORTER_INLINE {
+  with_vectors([=]<Width lanes>() PORTER_INLINE {
     for (std::size_t j = 0; j < row; j += kChunk)
       for (std::size_t i = 0; i < incoming.size(); ++i)
-        sum_chunk<lanes, Real>(incoming[i], q + j, stride, std::min(kChunk, row - j),
+        sum_chunk<lanes, Real>(incoming[i], Q.data(), first + j, std::min(kChunk, row - j),
                                to + i * row + j);
   });
 }
 
-template void mix_rows(std::span<const std::vector<MixingWeight>>, const BasicRows<double>&,
+template void mix_rows(std::span<const std::vector<MixingWeight>>, std::span<const double* const>,
                        std::size_t, std::size_t, std::span<double>);
-template void mix_rows(std::span<const std::vector<MixingWeight>>, const BasicRows<float>&,
+template void mix_rows(std::span<const std::vector<MixingWeight>>, std::span<const float* const>,
                        std::size_t, std::size_t, std::span<float>);
 
 }  // namespace porter

@@ -12,10 +12,11 @@ namespace porter {
 /// Row i of `out`, for every receiver i: the coordinates [first, first + size) of
 ///   sum over (s, w) in incoming[i] of  w Q_s
 /// in the order of the senders, each product rounded, NaN and infinities as in plain loops; sums
-/// begin with 0.0, so none is -0.0. Row i starts at out[i * whole_lines(size)]; what follows its
-/// `size` values in the last line is of no use. `first` is the start of a line.
+/// begin with 0.0, so none is -0.0. Q[s] is where the row of s starts, a line; it can be read up to
+/// the end of its last line. Row i starts at out[i * whole_lines(size)]; what follows its `size`
+/// values in the last line is of no use. `first` is the start of a line.
 template <class Real>
-void mix_rows(std::span<const std::vector<MixingWeight>> incoming, const BasicRows<Real>& Q,
+void mix_rows(std::span<const std::vector<MixingWeight>> incoming, std::span<const Real* const> Q,
               std::size_t first, std::size_t size, std::span<Real> out);
 
 }  // namespace porter

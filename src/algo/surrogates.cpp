@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "comm/replica_digest.hpp"
 #include "core/vector_math.hpp"
@@ -37,21 +38,32 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
   const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
   stores_gaps_ = should_store_gaps(team.agents, kept, dim_);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
-  auto known = team.hosted;                          // whose Q are here
-  known.insert(known.end(), sources_.begin(), sources_.end());
+  if (setup.exchange && !stores_gaps_)
+    if (auto memory = setup.exchange->share(SharedRows<Real>::bytes(channels.size(), dim_)))
+      shared_.emplace(std::move(memory), dim_);
+  auto known = team.hosted;  // whose Q are in the matrices
+  for (const auto sender : sources_)
+    shares(sender) ? link_.leave_unread(sender) : known.push_back(sender);
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
     BasicRows<Real> gap(stores_gaps_ ? team.agents : 0, dim_);
     auto Q = channel.start.empty() ? BasicRows<Real>(team.agents, dim_)
                                    : repeat_row<Real>(channel.start, team.agents, known);
-    channels_.push_back(
-        {std::move(Q), std::move(gap), std::vector<Backlog>(sources_.empty() ? 0 : team.agents)});
+    auto& state = channels_.emplace_back();
+    state.Q = std::move(Q);
+    state.gap = std::move(gap);
+    state.backlogs.resize(sources_.empty() ? 0 : team.agents);
+    state.previous.resize(shared_ ? team.agents : 0);
+    for (std::size_t i = 0; i < team.agents; ++i) state.rows.push_back(state.Q.row(i).data());
   }
 }
 
 template <class Real>
 void Surrogates<Real>::start(std::uint32_t step) {
   rebuild_ = sizeof(Real) < sizeof(double) && step % kRebuildPeriod == 0;
+  goes_on_ = step == step_ + 1;
+  step_ = step;
+  if (shared_) start_shared();
   for (std::size_t c = 0; c < channels_.size(); ++c)
     for (const auto sender : sources_) {  // the link's place is for the next message
       auto& backlog = channels_[c].backlogs[sender];
@@ -61,14 +73,50 @@ void Surrogates<Real>::start(std::uint32_t step) {
     }
 }
 
+// Q of the last step is where others read it, or in the matrix if it comes from outside: at the
+// start, and after a restore.
+template <class Real>
+void Surrogates<Real>::start_shared() {
+  const bool lent = std::exchange(lent_, false);
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    for (const auto agent : team_.hosted) {
+      auto& state = channels_[c];
+      std::swap(state.previous[agent], link_.message(c, agent));
+      if (!lent) continue;
+      // Others may still read the row; after a restore nobody does.
+      const auto row = shared_->row(c, agent, step_ - 1);
+      const auto given = state.Q.row(agent);
+      if (state.rows[agent] == row.data() &&
+          std::memcmp(row.data(), given.data(), row.size_bytes()) == 0)
+        continue;
+      std::ranges::copy(given, row.begin());
+      state.rows[agent] = row.data();
+      goes_on_ = false;
+    }
+}
+
 template <class Real>
 void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
-  add_decoded(1.0, link_.message(channel, agent), channels_[channel].Q.row(agent));
+  auto& state = channels_[channel];
+  const auto& message = link_.message(channel, agent);
+  if (!shared_) return add_decoded(1.0, message, state.Q.row(agent));
+  const auto row = shared_->row(channel, agent, step_);
+  if (goes_on_)
+    add_decoded(1.0, state.previous[agent], row);
+  else
+    std::ranges::copy(Q(channel, agent), row.begin());
+  add_decoded(1.0, message, row);
+  state.rows[agent] = row.data();
+  shared_->sync();
 }
 
 template <class Real>
 void Surrogates<Real>::arrived(std::size_t sender) {
   for (std::size_t c = 0; c < channels_.size(); ++c) {
+    if (shares(sender)) {
+      channels_[c].rows[sender] = shared_->row(c, sender, step_).data();
+      continue;
+    }
     auto& backlog = channels_[c].backlogs[sender];
     backlog.latest = true;
     if (copies_lag_ && !rebuild_) continue;
@@ -95,7 +143,7 @@ void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps)
   const std::size_t channel_size = team_.hosted.size() * whole_lines<Real>(size);
   gaps.resize(channels_.size() * channel_size);
   for (std::size_t c = 0; c < channels_.size(); ++c)
-    mix_rows<Real>(incoming_to_hosted_, channels_[c].Q, first, size,
+    mix_rows<Real>(incoming_to_hosted_, channels_[c].rows, first, size,
                    std::span(gaps).subspan(c * channel_size, channel_size));
 }
 
@@ -206,6 +254,10 @@ std::size_t Surrogates<Real>::mend_gaps(const std::set<std::uint32_t>& repaired)
 template <class Real>
 void Surrogates<Real>::append_state(std::vector<NamedRows>& state) {
   catch_up_all();
+  if (shared_ && !std::exchange(lent_, true))
+    for (std::size_t c = 0; c < channels_.size(); ++c)
+      for (const auto agent : team_.hosted)
+        std::ranges::copy(Q(c, agent), channels_[c].Q.row(agent).begin());
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     state.push_back({.name = concat("Q", c), .rows = &channels_[c].Q, .copied = true});
     if (stores_gaps_) state.push_back({concat("gap", c), &channels_[c].gap});

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "message_link.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "shared_rows.hpp"
 
 namespace porter {
 
@@ -24,7 +26,8 @@ namespace porter {
 ///
 /// Copies of the Q of agents in other processes are in no cache, so every way through them counts:
 /// they take a message when the gaps are summed up, tile by tile, and where gaps are stored and
-/// nothing reads the copies they take several messages at once.
+/// nothing reads the copies they take several messages at once. Where gaps are summed up and
+/// processes share memory there are no copies: all read the Q that its own agent moves.
 template <class Real>
 class Surrogates {
  public:
@@ -35,12 +38,14 @@ class Surrogates {
   void start(std::uint32_t step);
   const BasicRows<Real>& Q(std::size_t channel) const { return channels_[channel].Q; }
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
-    return Q(channel).row(agent);
+    return {channels_[channel].rows[agent], dim_};
   }
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
   void move(std::size_t channel, std::size_t agent);
   /// The same for the copies of a sender elsewhere, now or when they are needed.
   void arrived(std::size_t sender);
+  /// Whether the agent's Q is read where its own process keeps it.
+  bool shares(std::size_t agent) const { return shared_ && shared_->holds(agent); }
   /// No gap of an agent that hears one of these is built from its copies of Q.
   template <class Senders>
   void distrust(const Senders& wrong) {
@@ -83,11 +88,14 @@ class Surrogates {
   struct State {
     BasicRows<Real> Q, gap;         // no gap where they are not stored
     std::vector<Backlog> backlogs;  // per sender
+    std::vector<const Real*> rows;  // per agent: where its Q is, in the matrix or in shared memory
+    std::vector<Message> previous;  // per agent that shares its Q: the message of the last step
   };
   /// A stretch of coordinates of the hosted agents, with its gaps: channel by channel, agent by
   /// agent.
   using Gaps = std::vector<Real>;
 
+  void start_shared();
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const;
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
@@ -102,8 +110,12 @@ class Surrogates {
   std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
   std::vector<std::uint32_t> sources_;  // agents of other processes
   bool stores_gaps_, copies_lag_;       // they need not be up to date when the messages are in
-  bool rebuild_ = false;                // the gaps of this step come from Q
-  std::vector<bool> unproven_;          // per agent
+  std::optional<SharedRows<Real>> shared_;
+  std::uint32_t step_ = 0;
+  bool lent_ = true;      // Q of hosted agents, if shared, is in the matrices, for others to set
+  bool goes_on_ = false;  // this step follows the last one that was done, and what it left
+  bool rebuild_ = false;  // the gaps of this step come from Q
+  std::vector<bool> unproven_;  // per agent
   std::vector<State> channels_;
   ScratchPool<Gaps> gaps_;  // where they are not stored
 };
@@ -119,6 +131,7 @@ void Surrogates<Real>::mix(const Work& work) {
     });
     return;
   }
+  if (shared_) shared_->sync();
   // Messages go by whole tiles.
   const std::size_t stretch = sources_.empty() ? kTileSize / 2 : kTileSize;
   team_.pool.parallel_for((dim_ + stretch - 1) / stretch, [&](std::size_t piece) {

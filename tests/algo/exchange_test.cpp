@@ -25,7 +25,7 @@ struct Outcome {
   std::vector<std::string> reports;
 };
 
-// Between two rounds of a process: its number, the round that is over, its state.
+// Between two rounds of a process: its number, the round that is over (0: none), its state.
 using Meddle = std::function<void(std::uint32_t, std::uint32_t, ToyNetwork::Parts&)>;
 
 Rows state_or_none(ToyNetwork::Parts& parts, const std::string& name) {
@@ -49,10 +49,12 @@ Outcome simulate(const ToyNetwork& toy, std::uint32_t rounds) {
 
 Outcome run_in_processes(
     const ToyNetwork& toy, std::uint32_t rounds, std::size_t processes,
-    const Meddle& meddle = [](std::uint32_t, std::uint32_t, ToyNetwork::Parts&) {}) {
+    const Meddle& meddle = [](std::uint32_t, std::uint32_t, ToyNetwork::Parts&) {},
+    Machines machines = Machines::one_each, std::uint32_t first_round = 1) {
   const auto network = ToyNetwork::Parts::make_network(toy);
   const auto hosting = host_in_blocks(network.graph.neighbours(), processes);
-  auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents));
+  auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents),
+                                         machines);
   Outcome all;
   std::mutex mutex;
   std::vector<std::thread> threads;
@@ -68,7 +70,8 @@ Outcome run_in_processes(
                              all.reports.push_back(concat("process ", process, ", ", text));
                            }});
         ToyNetwork::Parts parts(toy, &exchange);
-        for (std::uint32_t round = 1; round <= rounds; ++round) {
+        meddle(process, 0, parts);
+        for (std::uint32_t round = first_round; round <= rounds; ++round) {
           parts.algorithm->step(round);
           meddle(process, round, parts);
         }
@@ -153,6 +156,50 @@ TEST(Exchange, ThreadsMasksPrecisionAndGossipStepsKeepTheBits) {
         toy.threads = 1;
         expect_same_outcome(simulated, run_in_processes(toy, 140, 5));
       }
+}
+
+// There are no copies then, whatever is asked for between the rounds.
+TEST(Exchange, ProcessesThatShareMemoryHaveTheBitsOfTheSimulation) {
+  const auto look = [](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
+    if ((process + round) % 5 != 0) return;
+    parts.algorithm->state();
+    if (round % 2 == 0) parts.algorithm->state();
+  };
+  for (const auto* const compressor : {"random_k:k=1", "random_k:0.2", "sign"})
+    for (const auto precision : {Precision::wide, Precision::narrow})
+      for (const std::uint32_t gossip : {1U, 3U}) {
+        auto toy = five_agents("porter-dp", compressor);
+        toy.precision = precision;
+        toy.gossip = gossip;
+        toy.gamma = 0.02;
+        const auto simulated = simulate(toy, 100);
+        for (const std::size_t processes : {2U, 3U, 5U}) {
+          SCOPED_TRACE(concat(compressor, " precision ", int(precision), " gossip ", gossip, ", ",
+                              processes, " processes"));
+          toy.threads = processes == 2 ? 2 : 1;
+          expect_same_outcome(simulated,
+                              run_in_processes(toy, 100, processes, look, Machines::one_for_all));
+        }
+      }
+}
+
+// What was taken of a state comes back: each process starts again from what all had after a round.
+TEST(Exchange, ProcessesThatShareMemoryGoOnFromAStateThatIsPutBack) {
+  const auto toy = five_agents("porter-dp", "random_k:0.2");
+  const auto before = toy.build();
+  for (std::uint32_t round = 1; round <= 31; ++round) before->algorithm->step(round);
+  const auto saved = before->algorithm->state();
+  const auto put_back = [&](std::uint32_t, std::uint32_t round, ToyNetwork::Parts& parts) {
+    if (round != 0) return;
+    auto state = parts.algorithm->state();
+    for (std::size_t i = 0; i < state.size(); ++i)
+      copy_rows(*std::get<Rows*>(saved[i].rows), std::vector<std::uint32_t>{0, 1, 2, 3, 4},
+                *std::get<Rows*>(state[i].rows));
+  };
+  const auto outcome =
+      run_in_processes(toy, 60, 5, put_back, Machines::one_for_all, /*first_round=*/32);
+  EXPECT_EQ(simulate(toy, 60).X, outcome.X);
+  EXPECT_TRUE(outcome.reports.empty());
 }
 
 // A bit of a copy of somebody else's Q flips, in an entry that few messages touch. The copy is

@@ -25,6 +25,13 @@ std::vector<Real> plain_loops(std::span<const std::vector<MixingWeight>> incomin
 }
 
 template <class Real>
+std::vector<const Real*> rows_of(const BasicRows<Real>& Q) {
+  std::vector<const Real*> rows;
+  for (std::size_t i = 0; i < Q.agents(); ++i) rows.push_back(Q.row(i).data());
+  return rows;
+}
+
+template <class Real>
 void compare_on_every_target() {
   RngStream rng(1, Draw::test, 0, 0);
   for (int trial = 0; trial < 60; ++trial) {
@@ -41,7 +48,7 @@ void compare_on_every_target() {
     const auto expected = plain_loops<Real>(incoming, Q, first, size);
     for_every_simd_target([&](const auto&) {
       std::vector<Real> out(agents * row);
-      mix_rows<Real>(incoming, Q, first, size, out);
+      mix_rows<Real>(incoming, rows_of(Q), first, size, out);
       for (std::size_t k = 0; k < expected.size(); ++k)
         ASSERT_EQ(out[k / size * row + k % size], expected[k])
             << agents << " agents, " << size << " of " << dim;
@@ -64,7 +71,7 @@ void compare_special_values() {
     const std::vector<std::vector<MixingWeight>> incoming = {{{0, 0.3}, {1, 0.7}}, {{1, 1.0}}};
     const auto row = whole_lines<Real>(x.size());
     std::vector<Real> out(2 * row), found;
-    mix_rows<Real>(incoming, Q, 0, x.size(), out);
+    mix_rows<Real>(incoming, rows_of(Q), 0, x.size(), out);
     for (std::size_t i = 0; i < 2; ++i)
       found.insert(found.end(), &out[i * row], &out[i * row] + x.size());
     expect_same(found, plain_loops<Real>(incoming, Q, 0, x.size()), "mix_rows");

@@ -76,5 +76,32 @@ TEST(MpiTransport, RefusesAMessageLongerThanItsLimit) {
   }
 }
 
+// The ranks of this test are all on one machine. Each writes to the parts of its own agents and
+// reads those of its neighbours in the next step, when their messages say that they have written.
+TEST(MpiTransport, RanksOfOneMachineReadEachOthersMemory) {
+  const auto hosting = blocks(mpi_session->size() + 2);
+  const auto rank = mpi_session->rank();
+  const auto end = mpi_session->make_transport(hosting, 100);
+  const auto memory = end->share(3 * 64);
+  ASSERT_EQ(memory == nullptr, mpi_session->size() == 1);  // alone on its machine
+  for (std::uint32_t step = 1; memory && step <= 200; ++step) {
+    const std::size_t place = 64 * (step % 2);
+    for (const auto agent : hosting.hosted(rank)) {
+      const auto part = memory->part(agent);
+      ASSERT_EQ(part.size(), 192U);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(part.data()) % 64, 0U);
+      std::ranges::fill(part.subspan(place, 64), std::byte(step + agent));
+      memory->sync();
+      end->post(step, agent, {});
+    }
+    end->collect(step);
+    memory->sync();
+    for (const auto agent : hosting.sources(rank))
+      for (const auto byte : memory->part(agent).subspan(place, 64))
+        ASSERT_EQ(byte, std::byte(step + agent)) << "agent " << agent << " step " << step;
+  }
+  end->finish();
+}
+
 }  // namespace
 }  // namespace porter

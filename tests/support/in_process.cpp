@@ -10,6 +10,7 @@
 #include "comm/checks.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
+#include "porter/core/rows.hpp"
 
 namespace porter {
 namespace {
@@ -27,12 +28,29 @@ struct Hub {
   std::vector<std::map<std::uint32_t, Round>> inbox;  // per process, by round
   std::vector<bool> finished;
   std::optional<std::string> aborted;  // who and why
+  std::shared_ptr<SharedMemory> memory;
+};
+
+// The lock of the hub orders what is written and read, as messages do.
+class Shared final : public SharedMemory {
+ public:
+  Shared(std::size_t agents, std::size_t bytes)
+      : parts_(agents, bytes / sizeof(double)), bytes_(bytes) {}
+  std::span<std::byte> part(std::uint32_t agent) override {
+    return std::as_writable_bytes(parts_.row(agent)).first(bytes_);
+  }
+  void sync() override {}
+
+ private:
+  Rows parts_;
+  std::size_t bytes_;
 };
 
 class InProcess final : public Transport {
  public:
-  InProcess(std::shared_ptr<Hub> hub, std::uint32_t process, std::size_t max_message)
-      : hub_(std::move(hub)), process_(process), max_message_(max_message) {}
+  InProcess(std::shared_ptr<Hub> hub, std::uint32_t process, std::size_t max_message,
+            Machines machines)
+      : hub_(std::move(hub)), process_(process), max_message_(max_message), machines_(machines) {}
 
   ~InProcess() override {
     const std::lock_guard lock(hub_->mutex);
@@ -70,6 +88,13 @@ class InProcess final : public Transport {
     });
   }
 
+  std::shared_ptr<SharedMemory> share(std::size_t bytes) override {
+    if (machines_ == Machines::one_each) return nullptr;
+    const std::lock_guard lock(hub_->mutex);
+    if (!hub_->memory) hub_->memory = std::make_shared<Shared>(hub_->hosting.agents(), bytes);
+    return hub_->memory;
+  }
+
   void abort(const std::string& reason) noexcept override {
     const std::lock_guard lock(hub_->mutex);
     give_up(reason);
@@ -90,6 +115,7 @@ class InProcess final : public Transport {
   const std::shared_ptr<Hub> hub_;
   const std::uint32_t process_;
   const std::size_t max_message_;
+  const Machines machines_;
   Hub::Round held_;  // what received_ points into
   std::vector<Received> received_;
 };
@@ -97,11 +123,12 @@ class InProcess final : public Transport {
 }  // namespace
 
 std::vector<std::unique_ptr<Transport>> make_in_process_transports(const Hosting& hosting,
-                                                                   std::size_t max_message) {
+                                                                   std::size_t max_message,
+                                                                   Machines machines) {
   const auto hub = std::make_shared<Hub>(hosting);
   std::vector<std::unique_ptr<Transport>> ends;
   for (std::uint32_t p = 0; p < hosting.processes(); ++p)
-    ends.push_back(std::make_unique<InProcess>(hub, p, max_message));
+    ends.push_back(std::make_unique<InProcess>(hub, p, max_message, machines));
   return ends;
 }
 

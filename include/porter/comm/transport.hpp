@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -55,6 +56,17 @@ struct Received {
   std::span<const std::byte> bytes;
 };
 
+/// Memory that the processes of one machine share, a part for each agent. An agent's own process
+/// writes to its part, all may read it.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  /// It starts at a cache line; empty if the agent is on another machine.
+  virtual std::span<std::byte> part(std::uint32_t agent) = 0;
+  /// Between writing and the post that tells others of it, and between the collect and reading.
+  virtual void sync() = 0;
+};
+
 /// One process's end of what moves a step's bytes between the agents of different processes. It
 /// knows no mathematics and does not look into the bytes. Who runs where and who listens to whom (a
 /// Hosting) is given when it is made. Every process does the same:
@@ -83,6 +95,13 @@ class Transport {
 
   /// Blocks until all neighbours have finished, too. Throws as collect does.
   virtual void finish() = 0;
+
+  /// Memory with `bytes` for each agent, a multiple of a cache line, which may outlive the
+  /// transport. Before the first step; all processes ask for the same, or none does. Nothing where
+  /// they cannot share any.
+  virtual std::shared_ptr<SharedMemory> share([[maybe_unused]] std::size_t bytes) {
+    return nullptr;
+  }
 
   /// Gives up: the others' collect and finish throw an Error that names this process and the
   /// reason. Only the first call counts. May be called from any thread.

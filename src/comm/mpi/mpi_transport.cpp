@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "../checks.hpp"
+#include "shared_window.hpp"
 
 namespace porter {
 namespace {
@@ -77,6 +78,12 @@ class MpiTransport final : public Transport {
       for (auto& send : sends) send->wait(control_);
     control_.meet(comm_);
     finished_ = true;
+  }
+
+  // The first thing it does blocks, and would for ever if a rank had failed before; so meet first.
+  std::shared_ptr<SharedMemory> share(std::size_t bytes) override {
+    control_.meet(comm_);
+    return make_shared_window(hosting_, bytes);
   }
 
   void abort(const std::string& reason) noexcept override {

@@ -74,6 +74,9 @@ class Exchange {
   void collect(std::uint32_t step, std::size_t vectors,
                const std::function<void(const Incoming&)>& take);
 
+  /// As the transport's.
+  std::shared_ptr<SharedMemory> share(std::size_t bytes) { return transport_.share(bytes); }
+
   void report(const std::string& text) const { options_.report(text); }
 
   MessageBytes bytes() const;
