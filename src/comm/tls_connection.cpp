@@ -22,6 +22,7 @@ namespace porter {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 14;         // bytes of a TLS record
+constexpr std::size_t kReadAtOnce = 1 << 16;    // from a neighbour
 constexpr std::size_t kMaxDrained = 1 << 16;    // of somebody who is being turned away
 constexpr long kLongestCertificates = 1 << 14;  // bytes, of all that the other end shows
 constexpr const char* kEnded = "it ended the connection";
@@ -31,6 +32,20 @@ std::string text_of(int error) { return std::strerror(error); }
 void set_option(int fd, int level, int name, int value) {
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
+
+/// What is written meanwhile leaves together: the other end wakes up for it once.
+class Together {
+ public:
+  Together(int fd, bool several) : fd_(several ? fd : -1) { set(1); }
+  ~Together() { set(0); }
+  Together(const Together&) = delete;
+
+ private:
+  void set(int on) const {
+    if (fd_ >= 0) set_option(fd_, IPPROTO_TCP, TCP_CORK, on);
+  }
+  const int fd_;
+};
 
 AddressList found_by(const Address& address, int flags, int& code) {
   addrinfo hints{}, *found = nullptr;
@@ -226,6 +241,12 @@ std::vector<std::string> Connection::names() const {
   return certificate ? agent_names(*certificate) : std::vector<std::string>();
 }
 
+void Connection::keep_buffers() {
+  SSL_clear_mode(tls_, SSL_MODE_RELEASE_BUFFERS);
+  SSL_set_default_read_buffer_len(tls_, kReadAtOnce);
+  SSL_set_read_ahead(tls_, 1);
+}
+
 void Connection::send(LinkKind kind, std::span<const std::byte> body,
                       std::span<const std::byte> rest) {
   if (all_written()) {
@@ -238,6 +259,7 @@ void Connection::send(LinkKind kind, std::span<const std::byte> body,
 }
 
 void Connection::flush() {
+  const Together together(fd(), out_.size() - written_ > kPiece);
   while (!all_written()) {
     ERR_clear_error();
     errno = 0;
@@ -249,22 +271,22 @@ void Connection::flush() {
   }
 }
 
-// Reads until the frame's header or body, whichever is being read, has `wanted` bytes. Memory grows
-// with what has come, not with what is announced.
-bool Connection::read_into(std::size_t wanted) {
-  auto& part = header_ ? body_ : head_;
-  std::array<std::byte, kPiece> piece;
+// Reads until a part of a frame has `wanted` bytes. Memory grows with what has come, not with what
+// is announced: there is room for twice as much and two records.
+bool Connection::read_into(Payload& part, std::size_t wanted) {
   while (part.size() < wanted) {
+    const std::size_t size = part.size(), room = std::min(kPiece, wanted - size);
+    if (part.capacity() < size + room) part.reserve(std::min(wanted, 2 * (size + room)));
+    part.resize(size + room);
     ERR_clear_error();
     errno = 0;
     std::size_t count = 0;
-    const int code =
-        SSL_read_ex(tls_, piece.data(), std::min(piece.size(), wanted - part.size()), &count);
+    const int code = SSL_read_ex(tls_, part.data() + size, room, &count);
+    part.resize(size + count);
     // A part of a record is a sign of life, too.
     if (const auto raw = BIO_number_read(SSL_get_rbio(tls_)); std::exchange(raw_, raw) != raw)
       heard_ = Clock::now();
     if (code != 1 && must_wait(code)) return false;
-    part.insert(part.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(count));
   }
   return true;
 }
@@ -272,15 +294,15 @@ bool Connection::read_into(std::size_t wanted) {
 std::optional<LinkFrame> Connection::receive(LinkSide from, bool greeted, std::size_t max_message,
                                              const std::string& peer) {
   if (!header_) {
-    if (!read_into(kLinkHeader)) return std::nullopt;
+    if (!read_into(head_, kLinkHeader)) return std::nullopt;
     header_ = decode_link_header(head_, from, greeted, max_message, peer);
+    head_.clear();
   }
-  if (!read_into(header_->length)) return std::nullopt;
-  LinkFrame frame{header_->kind, std::move(body_)};
-  header_.reset();
-  head_.clear();
-  body_ = {};
-  return frame;
+  const std::size_t head =
+      header_->kind == LinkKind::message ? std::min<std::size_t>(header_->length, kMessageHead) : 0;
+  if (!read_into(head_, head) || !read_into(body_, header_->length - head)) return std::nullopt;
+  return LinkFrame{std::exchange(header_, std::nullopt)->kind, std::exchange(head_, {}),
+                   std::exchange(body_, {})};
 }
 
 void Connection::say_no_more() { ::shutdown(socket_.get(), SHUT_WR); }

@@ -40,10 +40,10 @@ struct Accepted {
 /// Nothing if nobody is there, Error{io} when descriptors run out.
 std::optional<Accepted> accept_from(const FileDescriptor& listener);
 
-/// A frame of a link.
+/// A frame of a link. The head of a message is apart from what it carries, which is passed on.
 struct LinkFrame {
   LinkKind kind;
-  Payload body;
+  Payload head, body;
 };
 
 class Connection;
@@ -81,6 +81,9 @@ class Connection {
   bool shake_hands();
   std::vector<std::string> names() const;
 
+  /// For a link that is used in every round: buffers stay, and one read takes what is there.
+  void keep_buffers();
+
   /// Puts a frame behind what is to be written. A message has a head and the rest of its body.
   void send(LinkKind kind, std::span<const std::byte> body = {},
             std::span<const std::byte> rest = {});
@@ -104,7 +107,7 @@ class Connection {
   enum class Wait { read, write };
   /// Whether the operation has to wait; throws if it has failed.
   bool must_wait(int code);
-  bool read_into(std::size_t wanted);
+  bool read_into(Payload& part, std::size_t wanted);
 
   FileDescriptor socket_;
   ssl_st* tls_;

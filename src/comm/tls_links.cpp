@@ -106,8 +106,7 @@ bool IncomingLink::take(LinkFrame& frame) {
       greet(decode_hello(frame.body, name));
       return refusal_.empty();
     case LinkKind::message: {
-      Stalled message{decode_message_head(frame.body, name), std::move(frame.body)};
-      message.bytes.erase(message.bytes.begin(), message.bytes.begin() + kMessageHead);
+      Stalled message{decode_message_head(frame.head, name), std::move(frame.body)};
       if (!deliver(message)) {
         stalled_ = std::move(message);
         return false;
@@ -144,6 +143,7 @@ void IncomingLink::greet(const Hello& hello) {
   refusal_ = refusal_of(hello, neighbour_, hub_.options).value_or("");
   if (!refusal_.empty()) return;
   greeted_ = true;
+  connection_->keep_buffers();
   hub_.mailbox.connected(neighbour_);
   told_ = hub_.mailbox.settled();
   connection_->send(LinkKind::welcome, encode_welcome({hub_.mailbox.wanted_from(neighbour_), told_,
@@ -253,6 +253,7 @@ void OutgoingLink::take(const LinkFrame& frame) {
       // One that wants what it said was safe counts as away: there may be a newer folder of it.
       mailbox.begin_sending(neighbour_, welcome.wanted_from, cursor_, welcome.seen);
       state_ = State::open;
+      connection_->keep_buffers();
       retry_ = kFirstRetry;
       said_heard_over_ = false;
       told_.clear();

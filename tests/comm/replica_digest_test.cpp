@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
 
 namespace porter {
@@ -41,11 +42,26 @@ TEST(ReplicaDigest, FindsSwappedEntriesTheSignOfZeroAndAnotherChannel) {
   EXPECT_NE(replica_digest(q, 1), digest);
 }
 
-TEST(ReplicaDigest, OfAVectorIsTheSumOverItsParts) {
-  const auto q = random_vector(50, 2);
-  const auto all = std::span<const double>(q);
-  EXPECT_EQ(replica_digest(all.first(17), 1) + replica_digest(all.subspan(17), 1, 17),
-            replica_digest(q, 1));
+// Single entries are no vectors of the machine; all together they are.
+TEST(ReplicaDigest, OfAVectorIsTheSumOverItsEntriesOnEveryTarget) {
+  const auto wide = random_vector(50, 2);
+  const std::vector<float> narrow(wide.begin(), wide.end());
+  for_every_simd_target([&](const auto&) {
+    std::uint64_t sum = 0, narrow_sum = 0;
+    for (std::size_t j = 0; j < wide.size(); ++j) {
+      sum += replica_digest(std::span(wide).subspan(j, 1), 1, j);
+      narrow_sum += replica_digest(std::span(narrow).subspan(j, 1), 1, j);
+    }
+    EXPECT_EQ(replica_digest(wide, 1), sum);
+    EXPECT_EQ(replica_digest(narrow, 1), narrow_sum);
+  });
+}
+
+// All versions must agree on it.
+TEST(ReplicaDigest, IsWhatItWas) {
+  std::vector<double> q(11);
+  for (std::size_t j = 0; j < q.size(); ++j) q[j] = 0.5 * double(j) - 1;
+  EXPECT_EQ(replica_digest(q, 1), 0x65db0ae391950a08);
 }
 
 // Equal changes at two entries must not cancel, as they would in a plain sum of values.
