@@ -58,14 +58,19 @@ set_rounds() { # SECONDS: as many as take that long on this machine, undisturbed
   kill -TERM $cluster
   wait $cluster || true
   rm -rf run
-  rounds=$(((last - first) * $1 + 60))
+  rounds=$(((last - first) * $1 + 1000)) # it may have been busy just then
   echo "$rounds rounds"
 }
-kill_some() { # TIMES: a machine that has become faster may be done before, but not before a quarter of them
-  local killed=0 pid
+kill_some() { # TIMES: at random moments, spread over the rounds; a machine that has become much faster may be done
+              # before, but not before a quarter of them
+  local killed=0 pid first
+  first=$(round)
   RANDOM=7
   while [ $killed -lt "$1" ]; do
-    sleep "0.$((RANDOM % 4 + 1))"
+    until [ "$(round)" -ge $((first + (rounds - first) * killed / $1)) ] || ! kill -0 $cluster 2>/dev/null; do
+      sleep 0.02
+    done
+    sleep "0.0$((RANDOM % 10))"
     kill -0 $cluster 2>/dev/null || [ $((4 * killed)) -gt "$1" ] || fail "it ended after $killed kills"
     kill -0 $cluster 2>/dev/null || break
     pid=$(pid_of $((RANDOM % 5)))
