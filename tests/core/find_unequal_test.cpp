@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "every_simd_target.hpp"
 #include "porter/core/rng.hpp"
 
 namespace porter {
@@ -22,11 +23,13 @@ TEST(FindUnequal, FindsWhatIsNotTheBackgroundInOrder) {
           row[j] = static_cast<float>(j) + 1;
           expected.push_back(j);
         }
-      std::vector<std::uint32_t> columns(size + 1, 77);
-      const auto count = find_unequal(row, -0.5F, columns.data());
-      EXPECT_EQ(columns.back(), 77U) << "wrote past the end";
-      columns.resize(count);
-      EXPECT_EQ(columns, expected);
+      for_every_simd_target([&](const std::string& target) {
+        std::vector<std::uint32_t> columns(size + 1, 77);
+        const auto count = find_unequal(row, -0.5F, columns.data());
+        EXPECT_EQ(columns.back(), 77U) << target << " wrote past the end";
+        columns.resize(count);
+        EXPECT_EQ(columns, expected) << target;
+      });
     }
 }
 
@@ -40,7 +43,7 @@ TEST(FindUnequal, FindsEverySetOfEight) {
       row.push_back((flags >> k & 1) != 0 ? 1.0F : 0.0F);
     }
   for_every_simd_target([&](const std::string& target) {
-    std::vector<std::uint32_t> columns(row.size() + kUnequalSlack);
+    std::vector<std::uint32_t> columns(row.size());
     columns.resize(find_unequal(row, 0.0F, columns.data()));
     EXPECT_EQ(columns, expected) << target;
   });
