@@ -116,8 +116,9 @@ void prefetch(std::span<Real> values) {
 #endif
 }
 
-/// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads. The same tile of
-/// all rows comes before the next one: what one row reads of another's is then still in the cache.
+/// Calls work(Tile) for all tiles of `agents` rows of length `dim`, on all threads. The same tile
+/// of all rows comes before the next one: what one row reads of another's is then still in the
+/// cache.
 template <class Work>
 void for_each_tile(ThreadPool& pool, std::size_t agents, std::size_t dim, const Work& work) {
   const std::size_t tiles = (dim + kTileSize - 1) / kTileSize;
