@@ -72,14 +72,14 @@ void check_setting(const AuditSetting& setting) {
 
 EpsilonInterval certified_epsilon(const AuditSetting& setting) {
   check_setting(setting);
-  const auto& [sampler, adjacency, clip] =
-      std::tie(setting.sampler, setting.adjacency, setting.clip);
+  const auto& sampler = setting.sampler;
   if (setting.secure)
     return privacy::epsilon(
-        sampler.secure_event(adjacency, setting.sigma, clip.tau, setting.rounds),
+        sampler.secure_event(setting.adjacency, setting.sigma, setting.clip.tau, setting.rounds),
         secure_delta(setting.delta));
-  return privacy::epsilon(sampler.event(adjacency, setting.sigma, clip.tau, setting.rounds),
-                          setting.delta);
+  return privacy::epsilon(
+      sampler.event(setting.adjacency, setting.sigma, setting.clip.tau, setting.rounds),
+      setting.delta);
 }
 
 BareSubject::BareSubject(const AuditSetting& setting)
