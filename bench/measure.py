@@ -56,6 +56,9 @@ class Samples:
     def __add__(self, other):
         return Samples([a + b for a, b in zip(self.seconds, other.seconds)])
 
+    def times(self, factor):
+        return Samples([factor * a for a in self.seconds])
+
     def ratios(self, other):
         """Within each pass."""
         return Samples([a / b for a, b in zip(self.seconds, other.seconds)])

@@ -18,7 +18,7 @@ class Row:
         return [self.name, duration(self.samples.time), f"±{100 * self.samples.spread():.0f} %",
                 size(self.moved) if self.moved else "", f"{rate / 1e9:.1f} GB/s" if rate else "",
                 f"{100 * rate / self.limit:.0f} %" if rate and self.limit else "", self.ratio,
-                self.target and ("≥ " if self.target.endswith("x") else "≤ ") + self.target, self.verdict()]
+                self.target, self.verdict()]
 
     def verdict(self):
         return {None: "", True: "met", False: "missed"}[self.met]

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "core/vectors.hpp"
 
@@ -17,23 +18,23 @@ constexpr std::size_t kChunkBytes = 1024;
 template <std::size_t lanes, class Real>
 constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
 
-// The sum stays in registers while the senders pass by.
-template <std::size_t lanes, std::size_t registers, class Real>
-PORTER_INLINE inline void sum_block(std::span<const MixingWeight> senders, const Real* const* Q,
+// The sum stays in registers while the senders pass by: what is done to each register is written
+// out, or the compiler would keep them in memory.
+template <std::size_t lanes, class Real, std::size_t... r>
+PORTER_INLINE inline void sum_block(std::index_sequence<r...>,
+                                    std::span<const MixingWeight> senders, const Real* const* Q,
                                     std::size_t first, Real* out) {
   using Vector = Register<Real, kSize<lanes, Real>>;
-  Vector sums[registers] = {};
+  Vector sums[sizeof...(r)];
+  ((sums[r] = Vector{}), ...);
   for (const auto& [sender, weight] : senders) {
     const Real* row = Q[sender] + first;
     const auto w = static_cast<Real>(weight);
-    for (std::size_t r = 0; r < registers; ++r) {
-      Vector values;
-      std::memcpy(&values, row + r * kSize<lanes, Real>, sizeof values);
-      sums[r] += w * values;
-    }
+    Vector values[sizeof...(r)];
+    (std::memcpy(&values[r], row + r * kSize<lanes, Real>, sizeof(Vector)), ...);
+    ((sums[r] += w * values[r]), ...);
   }
-  for (std::size_t r = 0; r < registers; ++r)  // one by one, or they would take a way over memory
-    std::memcpy(out + r * kSize<lanes, Real>, &sums[r], sizeof sums[r]);
+  (std::memcpy(out + r * kSize<lanes, Real>, &sums[r], sizeof(Vector)), ...);
 }
 
 // Eight registers at once, then a line at once.
@@ -43,8 +44,10 @@ PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const
   constexpr std::size_t kLine = kLineBytes / sizeof(Real), kPerLine = kLine / kSize<lanes, Real>;
   constexpr std::size_t kBlock = 8 * kSize<lanes, Real>;
   std::size_t j = 0;
-  for (; j + kBlock <= size; j += kBlock) sum_block<lanes, 8>(senders, Q, first + j, out + j);
-  for (; j < size; j += kLine) sum_block<lanes, kPerLine>(senders, Q, first + j, out + j);
+  for (; j + kBlock <= size; j += kBlock)
+    sum_block<lanes>(std::make_index_sequence<8>(), senders, Q, first + j, out + j);
+  for (; j < size; j += kLine)
+    sum_block<lanes>(std::make_index_sequence<kPerLine>(), senders, Q, first + j, out + j);
 }
 
 }  // namespace
