@@ -2,6 +2,7 @@
 #include "core/text.hpp"
 
 #include <array>
+#include <cmath>
 
 namespace porter {
 
@@ -12,6 +13,11 @@ std::string shortest(double value) {
   // "nan" and "inf" contain an n; everything else that looks like an integer gets its point.
   if (text.find_first_of(".en") == text.npos) text += ".0";
   return text;
+}
+
+std::string label_text(double label) {
+  const bool whole = label == std::floor(label) && std::abs(label) <= 1e9;
+  return whole ? std::to_string(static_cast<std::int64_t>(label)) : shortest(label);
 }
 
 std::string without_controls(std::string text) {

@@ -7,13 +7,14 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <span>
 
+#include "io/input_stream.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -60,25 +61,16 @@ std::optional<std::string> read_all(int fd) {
 }
 
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes) {
-  require(!std::filesystem::is_directory(path), ErrorKind::io, "cannot read ", path.string(),
-          ": it is a folder");
-  // gzopen reads plain files as they are, so one loop serves both.
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose_r);
-  require(file != nullptr, ErrorKind::io, "cannot open ", path.string(), ": ", reason());
-  gzbuffer(file.get(), 1U << 17);
+  InputStream file(path.string());
   std::string content;
   while (true) {
     const auto old_size = content.size();
     content.resize(old_size + kChunk);
-    const int count = gzread(file.get(), content.data() + old_size, static_cast<unsigned>(kChunk));
-    int status = Z_OK;
-    const char* message = gzerror(file.get(), &status);
-    require(count >= 0 && (status == Z_OK || status == Z_STREAM_END), ErrorKind::io, "cannot read ",
-            path.string(), ": the gzip data is truncated or damaged (", message, ")");
-    content.resize(old_size + static_cast<std::size_t>(count));
+    const auto count = file.read(std::span(content).subspan(old_size));
+    content.resize(old_size + count);
     require(content.size() <= max_bytes, ErrorKind::io, "cannot read ", path.string(),
             ": it unpacks to more than the limit of ", max_bytes, " bytes");
-    if (count == 0) return content;
+    if (count < kChunk) return content;
   }
 }
 

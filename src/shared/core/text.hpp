@@ -21,6 +21,9 @@ std::optional<Number> parse_number(std::string_view text) {
 /// The shortest text that reads back as the same double; always has a '.' or an exponent.
 std::string shortest(double value);
 
+/// A label as data files have it: -1 and not -1.0.
+std::string label_text(double label);
+
 /// Control characters become spaces: text from files and from other agents goes to terminals, logs
 /// and XML, and must not be more than a line of text there.
 std::string without_controls(std::string text);

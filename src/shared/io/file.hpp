@@ -33,8 +33,7 @@ class FileDescriptor {
 /// fails, and errno says why.
 std::optional<std::string> read_all(int fd);
 
-/// The whole content. A gzip file (by its first two bytes, whatever its name) comes back unpacked;
-/// a truncated or damaged one is Error{io}. `max_bytes` limits what is read into memory.
+/// The whole content, unpacked as by InputStream. `max_bytes` limits what is read into memory.
 std::string read_file(const std::filesystem::path& path,
                       std::size_t max_bytes = std::size_t{1} << 33);
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/toml_section.hpp"
+#include "io/toml_section.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
-#include "core/text.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -35,21 +33,6 @@ std::string found(const toml::node& node) {
 }
 
 }  // namespace
-
-std::string toml_text(const toml::node& node) {
-  if (const auto* number = node.as_floating_point())  // 0.03, not 0.029999999999999999
-    return shortest(number->get());
-  std::ostringstream text;
-  node.visit([&](const auto& value) { text << value; });
-  return text.str();
-}
-
-std::string toml_place(const toml::node& node, const std::string& source) {
-  const auto& [begin, end, path] = node.source();
-  if (path && *path != source)  // an option, or a part of the file that sets keys of another
-    return path->starts_with("--") ? *path : source + ": " + *path;
-  return begin.line > 0 ? concat(source, ":", begin.line) : source;
-}
 
 TomlSection::TomlSection(const toml::table& root, std::string_view name, const std::string& source)
     : name_(name), source_(source) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <toml++/toml.h>
 #include <limits>
 #include <optional>
 #include <set>
@@ -9,15 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "io/toml.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
-
-/// A value as a config would have it.
-std::string toml_text(const toml::node& node);
-
-/// Where a value of the file `source` was written: the file and line, or the option that set it.
-std::string toml_place(const toml::node& node, const std::string& source);
 
 /// Reads the keys of one [section] with their types and remembers which it has seen, so that what
 /// is left over is an unknown key. Every error names the source, the line and the key.
