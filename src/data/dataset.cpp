@@ -10,16 +10,19 @@ namespace porter {
 
 Sample Dataset::operator[](std::size_t row) const {
   assert(row < rows());
+  const auto answers = targets(row);
   if (!sparse())
     return {.sparse = false,
             .values = {values.data() + row * features, features},
             .columns = {},
-            .label = labels[row]};
+            .label = answers[0],
+            .targets = answers};
   const auto begin = row_starts[row], count = row_starts[row + 1] - begin;
   return {.sparse = true,
           .values = {values.data() + begin, count},
           .columns = {columns.data() + begin, count},
-          .label = labels[row]};
+          .label = answers[0],
+          .targets = answers};
 }
 
 void Dataset::prefetch(std::size_t row) const {
@@ -40,7 +43,8 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
   Dataset out;
   out.features = data.features;
   out.classes = data.classes;
-  out.labels.reserve(rows.size());
+  out.outputs = data.outputs;
+  out.labels.reserve(rows.size() * data.outputs);
   if (data.sparse()) {
     out.row_starts.reserve(rows.size() + 1);
     out.row_starts.push_back(0);
@@ -52,7 +56,7 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
     out.values.insert(out.values.end(), sample.values.begin(), sample.values.end());
     out.columns.insert(out.columns.end(), sample.columns.begin(), sample.columns.end());
     if (data.sparse()) out.row_starts.push_back(out.values.size());
-    out.labels.push_back(sample.label);
+    out.labels.insert(out.labels.end(), sample.targets.begin(), sample.targets.end());
     if (!data.voids.empty()) out.voids.push_back(data.is_void(row) ? 1 : 0);
   }
   return out;

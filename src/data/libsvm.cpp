@@ -14,13 +14,16 @@ class LibsvmDecoder : TextTable {
  public:
   LibsvmDecoder(std::string_view bytes, const std::string& name, std::size_t features,
                 BrokenRows broken)
-      : TextTable(bytes, name, features, broken), width_(features) {
+      : TextTable(name, features, broken), lines_(bytes), width_(features) {
+    require(!bytes.empty(), ErrorKind::io, name, ": the file is empty");
     table_.data.row_starts = {0};
   }
 
   FileTable decode() {
-    while (const auto line = lines_.next())
+    while (const auto line = lines_.next()) {
+      line_ = lines_.number();
       add_row([&] { read_line(line->substr(0, line->find('#'))); });
+    }
     require(table_.rows() > 0, ErrorKind::io, table_.name,
             ": expected lines 'label index:value ...', found none");
     table_.data.features = width_ > 0 ? width_ : largest_;
@@ -36,7 +39,7 @@ class LibsvmDecoder : TextTable {
     if (label.empty() && keep_broken_) fail(ErrorKind::io, place(), ": no record");
     if (label.empty()) return;
     table_.labels.push_back(require_number(label, "the label", [&] { return place(); }));
-    table_.lines.push_back(lines_.number());
+    table_.lines.push_back(line_);
     std::size_t previous = 0;
     for (auto word = next_word(line); !word.empty(); word = next_word(line))
       previous = read_feature(word, previous);
@@ -48,7 +51,7 @@ class LibsvmDecoder : TextTable {
     const auto* end = word.data() + word.size();
     const auto [stop, error] = std::from_chars(word.data(), end, index);
     if (error != std::errc{} || stop == end || *stop != ':')
-      fail(ErrorKind::io, place(), ": expected index:value, found ", quoted(word));
+      fail(ErrorKind::io, place(), ": expected index:value, found ", as_found(word));
     if (index == 0) fail(ErrorKind::io, place(), ": feature indices start at 1, found ", index);
     if (index <= previous)
       fail(ErrorKind::io, place(), ": feature indices must ascend, found ", index, " after ",
@@ -68,6 +71,7 @@ class LibsvmDecoder : TextTable {
     return index;
   }
 
+  LineReader lines_;
   std::size_t width_, largest_ = 0;
 };
 

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
 
 #include "core/registry.hpp"
+#include "data/holdout.hpp"
+#include "data/text_input.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "prepare.hpp"
@@ -18,7 +21,11 @@ namespace {
 // One file with features and labels, or an IDX file of images and one of labels.
 using Files = std::vector<std::string>;
 
-bool is_csv(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
+bool is_csv(std::string_view path) {
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  return path.ends_with(".csv") || path.ends_with(".tsv");
+}
 
 // A pipe would be waited for, and a device may have no end.
 void require_regular(const std::string& path) {
@@ -30,29 +37,42 @@ void require_regular(const std::string& path) {
           ErrorKind::io, "cannot read ", path, ": expected a regular file, found a pipe or device");
 }
 
-FileTable parse_table(const std::string& path, std::size_t features, BrokenRows broken) {
+// How a file is read.
+struct Reading {
+  const Schema* schema = nullptr;
+  BrokenRows broken = BrokenRows::refuse;
+  LoadProgress progress = {};
+};
+
+FileTable parse_table(const std::string& path, std::size_t features, const Reading& how) {
+  const auto progress = [&](double share) {
+    if (how.progress) how.progress(path, share);
+  };
+  if (how.schema || is_csv(path)) {
+    TextInput input(path, progress);
+    if (how.schema) return decode_schema_table(input, *how.schema, how.broken);
+    // Only rows that may be broken need to be told how wide they are.
+    return decode_csv(input, how.broken == BrokenRows::keep ? features : 0, how.broken);
+  }
   const auto bytes = read_file(path);
-  if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path, broken);
-  // Only rows that may be broken need to be told how wide they are.
-  if (is_csv(path))
-    return decode_csv(bytes, path, broken == BrokenRows::keep ? features : 0, broken);
+  if (bytes.starts_with("PK\x03\x04")) return decode_npz_table(bytes, path, how.broken);
   require(!bytes.starts_with(std::string_view("\0\0\x08", 3)), ErrorKind::usage, path,
           ": expected libsvm text, csv or npz, found an IDX file; give it as train_images, "
           "train_labels, test_images or test_labels");
-  return decode_libsvm(bytes, path, features, broken);
+  return decode_libsvm(bytes, path, features, how.broken);
 }
 
 // Reads files through the cache, and says so where a cache file was damaged.
 class Reader {
  public:
-  Reader(const std::optional<std::filesystem::path>& cache, bool may_keep, BrokenRows broken)
-      : cache_(cache), may_keep_(may_keep), broken_(broken) {}
+  Reader(const std::optional<std::filesystem::path>& cache, bool may_keep, Reading how)
+      : cache_(cache), may_keep_(may_keep), how_(std::move(how)) {}
 
   FileTable table(const Files& files, std::size_t features) {
     const bool idx = files.size() == 2;
     if (idx) features = 0;  // the files say it themselves
     const auto parse = [&] {
-      if (!idx) return parse_table(files[0], features, broken_);
+      if (!idx) return parse_table(files[0], features, how_);
       return decode_idx(read_file(files[0]), files[0], read_file(files[1]), files[1]);
     };
     for (const auto& file : files) require_regular(file);
@@ -76,7 +96,7 @@ class Reader {
  private:
   std::optional<std::filesystem::path> cache_;
   bool may_keep_;
-  BrokenRows broken_;
+  Reading how_;
   std::string note_;
 };
 
@@ -148,38 +168,74 @@ void require_public_shape(const DataOptions& options, bool files) {
           "none or unit");
   if (!files) return;
   std::string missing;
+  if (options.schema) return;
   if (!options.regression && options.classes.empty()) missing = "data.classes";
   if (options.features == 0) missing += missing.empty() ? "data.features" : " and data.features";
   require(missing.empty(), ErrorKind::usage, missing,
           ": privacy.noise = \"secure\" needs what the records may look like as public input, "
           "because one record can change what is found in a file. In [data], the same for all "
           "agents, write every label in order and the number of feature columns, for instance "
-          "classes = [0, 1] or classes = \"0..9\", and features = 30");
+          "classes = [0, 1] or classes = \"0..9\", and features = 30; or a schema");
+}
+
+// Class numbers are what a schema's table has for labels.
+std::vector<double> class_numbers(const Label& label) {
+  std::vector<double> numbers(label.classes.size());
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  return numbers;
+}
+
+void name_classes(DataPair& pair, const Label& label) {
+  pair.train.classes = label.classes;
+  if (pair.test) pair.test->classes = label.classes;
+}
+
+// A schema says all of that itself.
+void check_schema(const DataOptions& options, bool idx) {
+  if (!options.schema) return;
+  const auto& label = options.schema->label;
+  require(!idx && !options.train.empty(), ErrorKind::usage,
+          "data.schema: it describes the columns of a csv file; expected data.train");
+  require(options.classes.empty() && options.features == 0, ErrorKind::usage,
+          "data.schema: it has the classes and features; expected no data.classes, data.features");
+  require(label.number() == options.regression, ErrorKind::usage, "data.schema: the label \"",
+          label.name, "\" is ",
+          label.number() ? "a number, but the model learns classes"
+                         : "a class, but the model learns a number");
 }
 
 }  // namespace
 
-DataPair load_data_from(const DataOptions& options, const DataFolders& folders) {
+DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
+                        const LoadProgress& progress) {
   const bool idx = !options.train_images.empty() || !options.train_labels.empty();
   const bool files = idx || !options.train.empty();
   require(!idx || options.train.empty(), ErrorKind::usage,
           "data: expected either train or train_images and train_labels, found both");
+  check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
+  check_schema(options, idx);
   if (options.guarantee) require_public_shape(options, files);
   const auto broken = options.guarantee ? BrokenRows::keep : BrokenRows::refuse;
-  Reader reader(folders.cache, options.cache && !options.guarantee, broken);
+  Reader reader(folders.cache, options.cache && !options.guarantee && !options.schema,
+                {options.schema.get(), broken, progress});
   auto tables = files ? read_given(options, idx, reader) : read_named(options, folders, reader);
   check_width(tables.train, options.features);
   check_same_features(tables);
   auto classes = options.classes;
+  if (options.schema) classes = class_numbers(options.schema->label);
   if (classes.empty() && options.guarantee) classes = known_data(options.name).classes;
   auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression,
                            std::move(classes), broken);
+  if (options.schema) name_classes(pair, options.schema->label);
   pair.source = std::move(tables.source) + reader.note();
+  hold_out(options, pair);
   scale_and_add_bias(pair, options.scale, options.bias);
   plant_outliers(pair, options.outliers, options.bias);
   return pair;
 }
 
-DataPair load_data(const DataOptions& options) { return load_data_from(options, data_folders()); }
+DataPair load_data(const DataOptions& options, const LoadProgress& progress) {
+  return load_data_from(options, data_folders(), progress);
+}
 
 }  // namespace porter

@@ -30,14 +30,16 @@ FileTable decode_npz_table(std::string_view bytes, const std::string& name, Brok
   require(x.shape.size() == 2 && !x.values.empty(), ErrorKind::io, name,
           ": expected X to be rows x features, found ", shape_text(x));
   const auto rows = x.shape[0], features = x.shape[1];
-  const bool column = y.shape.size() == 2 && y.shape[1] == 1;
+  const bool column = y.shape.size() == 2 && y.shape[1] > 0;
   require((y.shape.size() == 1 || column) && y.shape[0] == rows, ErrorKind::io, name,
           ": expected y to have ", rows, " labels, one for each row of X, found ", shape_text(y));
+  const auto outputs = column ? y.shape[1] : 1;
   require(features <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
           " features, found ", features);
 
   FileTable table{.name = name, .labels = y.values};
   table.data.features = features;
+  table.data.outputs = outputs;
   table.data.values.reserve(x.values.size());
   if (broken == BrokenRows::keep) table.data.voids.assign(rows, 0);
   for (std::size_t i = 0; i < x.values.size(); ++i) {
@@ -47,11 +49,12 @@ FileTable decode_npz_table(std::string_view bytes, const std::string& name, Brok
       check_finite(x.values[i], name, i / features, "a feature of X");
     table.data.values.push_back(fits ? static_cast<float>(x.values[i]) : 0.0F);
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    if (broken == BrokenRows::refuse) check_finite(table.labels[row], name, row, "the label in y");
-    if (fits_float(table.labels[row])) continue;
-    table.data.voids[row] = 1;
-    table.labels[row] = 0;
+  for (std::size_t i = 0; i < table.labels.size(); ++i) {
+    double& label = table.labels[i];
+    if (broken == BrokenRows::refuse) check_finite(label, name, i / outputs, "the label in y");
+    if (fits_float(label)) continue;
+    table.data.voids[i / outputs] = 1;
+    label = 0;
   }
   return table;
 }

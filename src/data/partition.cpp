@@ -167,7 +167,7 @@ std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agent
     shuffle_rows(rows, rng);
   } else if (split.kind == Split::Kind::by_label) {
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return data.labels[a] < data.labels[b];
+      return data.targets(a)[0] < data.targets(b)[0];
     });
   } else if (split.kind == Split::Kind::dirichlet) {
     rows = dirichlet_rows(data, agents, split.alpha, seed);

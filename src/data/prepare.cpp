@@ -27,6 +27,12 @@ std::vector<double> distinct_labels(const FileTable& table) {
   return classes;
 }
 
+void require_one_label(const FileTable& table) {
+  require(table.data.outputs == 1, ErrorKind::io, table.name,
+          ": expected one label in each row, its class, found y with ", table.data.outputs,
+          " columns; several targets are for a regression (model linear, or mlp with model.loss)");
+}
+
 std::string list_labels(const std::vector<double>& classes) {
   constexpr std::size_t kShown = 12;
   std::string text;
@@ -79,9 +85,8 @@ void make_dense(Dataset& data) {
   data.row_starts.clear();
 }
 
-void scale_standard(DataPair& data) {
-  for_both(data, make_dense);
-  const auto& values = data.train.values;
+void measure_standard(const Dataset& train, FeatureScaling& scaling) {
+  const auto& values = train.values;
   const auto count = static_cast<double>(values.size());
   double sum = 0;
   for (const double value : values) sum += value;
@@ -91,9 +96,8 @@ void scale_standard(DataPair& data) {
   const double stddev = std::sqrt(squares / count);
   require(stddev > 0, ErrorKind::usage,
           "scale: standard needs features that differ, but every one is ", mean);
-  for_both(data, [&](Dataset& set) {
-    for (float& value : set.values) value = static_cast<float>((value - mean) / stddev);
-  });
+  scaling.mean = mean;
+  scaling.deviation = stddev;
 }
 
 void scale_unit(Dataset& data) {
@@ -106,13 +110,10 @@ void scale_unit(Dataset& data) {
   }
 }
 
-void scale_spectral(DataPair& data) {
-  const double norm = spectral_norm(data.train);
+void measure_spectral(const Dataset& train, FeatureScaling& scaling) {
+  const double norm = spectral_norm(train);
   require(norm > 0, ErrorKind::usage, "scale: spectral needs a feature that is not zero");
-  const double factor = norm / (2 * std::sqrt(static_cast<double>(data.train.rows())));
-  for_both(data, [&](Dataset& set) {
-    for (float& value : set.values) value = static_cast<float>(value * (1 / factor));
-  });
+  scaling.factor = norm / (2 * std::sqrt(static_cast<double>(train.rows())));
 }
 
 double inner(const Sample& sample, const std::vector<double>& x) {
@@ -155,6 +156,12 @@ Outliers parse_outliers(std::string_view text) {
 
 DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression,
                       std::vector<double> classes, BrokenRows broken) {
+  for (const auto* table : {&train, test ? &*test : nullptr})
+    if (table && !regression) require_one_label(*table);
+  if (test)
+    require(test->data.outputs == train.data.outputs, ErrorKind::io, test->name, ": expected ",
+            train.data.outputs, " targets in each row as in ", train.name, ", found ",
+            test->data.outputs);
   const bool stated = !classes.empty();
   if (!stated && !regression) classes = distinct_labels(train);
   std::map<double, float> numbers;
@@ -176,7 +183,7 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
     if (regression) {
       data.labels.assign(table.labels.begin(), table.labels.end());
     } else {
-      data.classes = classes;
+      for (const double label : classes) data.classes.push_back(label_text(label));
       for (std::size_t row = 0; row < table.rows(); ++row)
         data.labels.push_back(number_of(table, data, row));
     }
@@ -228,11 +235,32 @@ void append_ones(Dataset& data) {
   ++data.features;
 }
 
+void FeatureScaling::apply(Dataset& data) const {
+  if (kind == FeatureScale::standard) {
+    make_dense(data);
+    for (float& value : data.values) value = static_cast<float>((value - mean) / deviation);
+  }
+  if (kind == FeatureScale::unit) scale_unit(data);
+  if (bias) append_ones(data);
+  if (kind == FeatureScale::spectral)
+    for (float& value : data.values) value = static_cast<float>(value * (1 / factor));
+}
+
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias) {
-  if (scale == FeatureScale::standard) scale_standard(data);
-  if (scale == FeatureScale::unit) for_both(data, scale_unit);
-  if (bias) for_both(data, append_ones);
-  if (scale == FeatureScale::spectral) scale_spectral(data);
+  auto& scaling = data.scaling;
+  scaling = {.kind = scale, .bias = bias};
+  if (scale == FeatureScale::standard) {
+    for_both(data, make_dense);
+    measure_standard(data.train, scaling);
+  }
+  if (scale == FeatureScale::spectral) {
+    // The column of ones is measured as well, so it is there before.
+    if (bias) for_both(data, append_ones);
+    measure_spectral(data.train, scaling);
+    scaling.bias = false;
+  }
+  for_both(data, [&](Dataset& set) { scaling.apply(set); });
+  scaling.bias = bias;
 }
 
 void plant_outliers(DataPair& data, std::string_view spec, bool bias) {

@@ -18,12 +18,13 @@ namespace porter {
 DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression,
                       std::vector<double> classes = {}, BrokenRows broken = BrokenRows::refuse);
 
-/// Scales both sets by what is measured on the training set and appends the column of ones:
+/// Scales both sets and appends the column of ones:
 ///   none      x
 ///   spectral  x / (|X|_2 / (2 sqrt(N))), X the N training rows with the column of ones if there is
 ///             one; that column is divided too
 ///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
 ///   unit      x / |x|_2 row by row; a zero row stays
+/// What is measured on the training set is kept in the pair's scaling.
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias);
 
 /// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the

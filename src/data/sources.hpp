@@ -20,7 +20,8 @@ struct TablePair {
 };
 
 /// load_data with the folders given instead of taken from the environment.
-DataPair load_data_from(const DataOptions& options, const DataFolders& folders);
+DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
+                        const LoadProgress& progress = {});
 
 /// Binary features in groups with a planted signal; the content is fixed.
 TablePair synthetic_tables();

@@ -31,6 +31,27 @@ double class_rate(const Dataset& data, std::size_t class_number) {
   return static_cast<double>(class_counts(data)[class_number]) / static_cast<double>(counted);
 }
 
+// Measured from the first record: what is equal is then exactly its mean.
+double target_spread(const Dataset& data) {
+  double spread = 0;
+  for (std::size_t o = 0; o < data.outputs; ++o) {
+    double first = 0, sum = 0, squares = 0;
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      if (data.is_void(row)) continue;
+      if (count++ == 0) first = data.targets(row)[o];
+      sum += double{data.targets(row)[o]} - first;
+    }
+    const double mean = first + sum / static_cast<double>(std::max<std::size_t>(count, 1));
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      const double off = data.is_void(row) ? 0 : double{data.targets(row)[o]} - mean;
+      squares += off * off;
+    }
+    spread += squares;
+  }
+  return spread;
+}
+
 double density(const Dataset& data) {
   const auto non_zeros = data.values.size() - static_cast<std::size_t>(std::count(
                                                   data.values.begin(), data.values.end(), 0.0F));

@@ -7,18 +7,21 @@
 
 #include "porter/core/error.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/data/schema.hpp"
 
 namespace porter {
 
-/// What a decoder makes of one file: features as in Dataset (its labels and classes still empty),
-/// and the labels as the file has them.
+class TextInput;
+
+/// What a decoder makes of one file: features and outputs as in Dataset (its labels and classes
+/// still empty), and the labels as the file has them, rows x outputs.
 struct FileTable {
   std::string name;  ///< what errors call the file
   Dataset data = {};
   std::vector<double> labels = {};
   std::vector<std::size_t> lines = {};  ///< text files: the line of each row, from 1
 
-  std::size_t rows() const { return labels.size(); }
+  std::size_t rows() const { return labels.size() / data.outputs; }
   /// "file, line 7" or, for binary files, "file, row 6" (rows count from 0).
   std::string place(std::size_t row) const {
     return lines.empty() ? concat(name, ", row ", row) : concat(name, ", line ", lines[row]);
@@ -41,12 +44,18 @@ enum class BrokenRows {
 FileTable decode_libsvm(std::string_view bytes, const std::string& name, std::size_t features,
                         BrokenRows broken = BrokenRows::refuse);
 
-/// Comma-separated numbers, the label in the last column. The first line is a header if none of
-/// its fields is a number. `features` = 0: one fewer than the first line has columns.
+/// Rows of numbers, the label in the last column, between commas, semicolons, tabs or bars, which
+/// is guessed; commas where broken rows are kept. The first line is a header if none of its fields
+/// is a number. `features` = 0: one fewer than the first line has columns.
+FileTable decode_csv(TextInput& input, std::size_t features = 0,
+                     BrokenRows broken = BrokenRows::refuse);
 FileTable decode_csv(std::string_view bytes, const std::string& name, std::size_t features = 0,
                      BrokenRows broken = BrokenRows::refuse);
 
-/// A .npz archive with `X` (rows x features) and `y` (rows).
+/// A table of text as a schema sees it: the labels are class numbers, or scaled targets.
+FileTable decode_schema_table(TextInput& input, const Schema& schema, BrokenRows broken);
+
+/// A .npz archive with `X` (rows x features) and `y` (rows, or rows x outputs).
 FileTable decode_npz_table(std::string_view bytes, const std::string& name,
                            BrokenRows broken = BrokenRows::refuse);
 

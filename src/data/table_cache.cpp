@@ -23,7 +23,7 @@ constexpr std::string_view kVersion = "porter table 1\n";
 constexpr std::uintmax_t kWorthCaching = 100'000;  // bytes of source
 constexpr std::size_t kPaletteSize = 256;
 
-enum Flag : std::uint8_t { sparse_rows = 1, palette = 2, line_numbers = 4 };
+enum Flag : std::uint8_t { sparse_rows = 1, palette = 2, line_numbers = 4, several_labels = 8 };
 
 template <class T>
 void put_all(Payload& bytes, const std::vector<T>& values) {
@@ -103,7 +103,10 @@ FileTable read_body(ByteReader& reader) {
   require(data.features > 0 && data.features <= kMaxFeatures && rows > 0 && rows <= reader.left() &&
               entries <= reader.left(),
           ErrorKind::protocol, "impossible sizes");
-  table.labels = get_all<double>(reader, rows);
+  if (flags & several_labels) data.outputs = reader.get<std::uint64_t>();
+  require(data.outputs > 0 && data.outputs <= reader.left() / rows, ErrorKind::protocol,
+          "impossible sizes");
+  table.labels = get_all<double>(reader, rows * data.outputs);
   if (flags & line_numbers) {
     const auto lines = get_all<std::uint64_t>(reader, rows);
     table.lines.assign(lines.begin(), lines.end());
@@ -169,10 +172,12 @@ std::string encode_table(const FileTable& table, std::string_view key) {
   }
   Payload body;
   put(body, static_cast<std::uint8_t>((data.sparse() ? sparse_rows : 0) | (named ? palette : 0) |
-                                      (table.lines.empty() ? 0 : line_numbers)));
+                                      (table.lines.empty() ? 0 : line_numbers) |
+                                      (data.outputs == 1 ? 0 : several_labels)));
   put(body, static_cast<std::uint64_t>(data.features));
   put(body, static_cast<std::uint64_t>(table.rows()));
   put(body, static_cast<std::uint64_t>(data.values.size()));
+  if (data.outputs > 1) put(body, static_cast<std::uint64_t>(data.outputs));
   put_all(body, table.labels);
   put_all(body, std::vector<std::uint64_t>(table.lines.begin(), table.lines.end()));
   if (data.sparse())

@@ -29,8 +29,11 @@ std::string_view trim(std::string_view text);
 /// The whole text as a number, a leading plus allowed; nothing if it is not one. May be nan or inf.
 std::optional<double> parse_signed(std::string_view text);
 
-/// The text for an error message: in quotes, cut if long, unprintable bytes as \xNN.
-std::string quoted(std::string_view text);
+bool is_utf8(std::string_view text);
+
+/// The text for an error message: in quotes, cut if long, unprintable bytes and what is not UTF-8
+/// as \xNN.
+std::string as_found(std::string_view text);
 
 /// Whether single precision can hold it: false for nan, inf and what is too large.
 bool fits_float(double value);
@@ -51,12 +54,11 @@ double require_number(std::string_view text, std::string_view what, const Place&
 class TextTable {
  public:
   /// `features` is how wide the rows are, or 0. Only then can broken rows be kept.
-  TextTable(std::string_view bytes, const std::string& name, std::size_t features,
-            BrokenRows broken);
+  TextTable(const std::string& name, std::size_t features, BrokenRows broken);
 
  protected:
   /// "file, line 7", the line that is being read.
-  std::string place() const { return concat(table_.name, ", line ", lines_.number()); }
+  std::string place() const { return concat(table_.name, ", line ", line_); }
 
   /// `read` adds a row to the table, with its line number. Where it cannot, and broken rows are
   /// kept, the row counts for nothing.
@@ -71,7 +73,7 @@ class TextTable {
     }
   }
 
-  LineReader lines_;
+  std::size_t line_ = 0;
   FileTable table_;
   bool keep_broken_;
 

@@ -48,7 +48,7 @@ TEST(Synthetic, LooksLikeA9a) {
   EXPECT_EQ(data.train.rows(), 32560U);
   EXPECT_EQ(data.test->rows(), 16281U);
   EXPECT_EQ(data.train.features, 123U);
-  EXPECT_EQ(data.train.classes, (std::vector<double>{-1, 1}));
+  EXPECT_EQ(data.train.classes, (std::vector<std::string>{"-1", "1"}));
   std::set<std::size_t> sizes;
   for (std::size_t row = 0; row < data.train.rows(); ++row)
     sizes.insert(data.train[row].values.size());

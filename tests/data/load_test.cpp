@@ -56,7 +56,7 @@ TEST(Load, RecognisesEachFormatPackedOrNot) {
     const auto data = load_data({.train = (dir / name).string(), .bias = false});
     EXPECT_EQ(data.train.features, 2U);
     EXPECT_EQ(data.train.labels, (Floats{0, 1}));
-    EXPECT_EQ(data.train.classes, (std::vector<double>{-1, 1}));
+    EXPECT_EQ(data.train.classes, (std::vector<std::string>{"-1", "1"}));
     EXPECT_EQ(data.train[1].values.back(), 2.0F);
     EXPECT_DOUBLE_EQ(density(data.train), 0.5);
     EXPECT_FALSE(data.test.has_value());
@@ -115,7 +115,7 @@ TEST(Load, ReadsIdxFiles) {
                                .test_images = images,
                                .test_labels = labels});
   EXPECT_EQ(data.train.values, (Floats{0, 1, 1, 1}));
-  EXPECT_EQ(data.train.classes, (std::vector<double>{3, 5}));
+  EXPECT_EQ(data.train.classes, (std::vector<std::string>{"3", "5"}));
   EXPECT_EQ(data.test->labels, (Floats{0, 1}));
 
   auto other = kLabelFile;

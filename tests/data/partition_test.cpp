@@ -22,7 +22,7 @@ const std::vector<std::string> kSplits = {"shuffled",      "contiguous",     "by
 Dataset three_classes(std::size_t rows) {
   Dataset data;
   data.features = 1;
-  data.classes = {-1, 0, 5};
+  data.classes = {"-1", "0", "5"};
   for (std::size_t i = 0; i < rows; ++i) {
     data.values.push_back(static_cast<float>(i));
     const auto die = i * 7919 % 6;

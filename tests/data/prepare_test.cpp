@@ -36,7 +36,7 @@ std::vector<Floats> dense_rows(const Dataset& data) {
 TEST(Labels, BecomeClassesInAscendingOrder) {
   const auto pair =
       label_tables(table("7 1:1\n-1 1:1\n2.5 1:1\n7 1:1\n"), table("2.5 1:1\n"), false);
-  EXPECT_EQ(pair.train.classes, (std::vector<double>{-1, 2.5, 7}));
+  EXPECT_EQ(pair.train.classes, (std::vector<std::string>{"-1", "2.5", "7"}));
   EXPECT_EQ(pair.train.labels, (Floats{2, 0, 1, 2}));
   EXPECT_EQ(pair.test->classes, pair.train.classes);
   EXPECT_EQ(pair.test->labels, Floats{1});

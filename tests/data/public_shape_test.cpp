@@ -81,7 +81,7 @@ TEST(PublicShape, ClassesNumberLabelsInTheirOrder) {
   const auto file = files.write("a.csv", "1,2,5\n3,4,-1\n5,6,5\n");
   const auto data = load_data_from({.train = file, .classes = {5, 7, -1}}, {}).train;
   EXPECT_EQ(data.labels, (Floats{0, 2, 0}));
-  EXPECT_EQ(data.classes, (std::vector<double>{5, 7, -1}));
+  EXPECT_EQ(data.classes, (std::vector<std::string>{"5", "7", "-1"}));
   EXPECT_EQ(shape_error({.train = file, .classes = {5, 7}}),
             file + ", line 2: expected a label of data.classes (5, 7), found -1");
 }
@@ -106,7 +106,7 @@ void expect_void(const Files& files, const std::string& name, const std::string&
   const auto& data = pair.train;
   ASSERT_EQ(data.rows(), 3U);
   EXPECT_EQ(data.features, 2U);
-  EXPECT_EQ(data.classes, (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(data.classes, (std::vector<std::string>{"0", "1", "2"}));
   EXPECT_EQ((Bytes{data.is_void(0), data.is_void(1), data.is_void(2)}), (Bytes{0, 1, 0}));
   EXPECT_EQ(data.labels[0], 0.0F);
   EXPECT_EQ(data.labels[2], 2.0F);
@@ -167,7 +167,7 @@ TEST(PublicShape, VoidRecordsFollowTheirRowsAndAreOfNoClass) {
   data.features = 1;
   data.values = {1, 2, 3};
   data.labels = {0, 0, 1};
-  data.classes = {0, 1};
+  data.classes = {"0", "1"};
   data.voids = {1};
   const auto picked = select_rows(data, std::vector<std::uint32_t>{2, 0, 1});
   EXPECT_EQ(picked.voids, (Bytes{0, 1, 0}));

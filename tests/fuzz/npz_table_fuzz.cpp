@@ -6,8 +6,9 @@
 #include "whole_table.hpp"
 
 std::vector<std::string> fuzz_seeds() {
-  return {porter::encode_npz(
-      {{"X", {.shape = {2, 2}, .values = {1, 2, 3, 4}}}, {"y", {.shape = {2}, .values = {0, 1}}}})};
+  const porter::NpyArray X{.shape = {2, 2}, .values = {1, 2, 3, 4}};
+  return {porter::encode_npz({{"X", X}, {"y", {.shape = {2}, .values = {0, 1}}}}),
+          porter::encode_npz({{"X", X}, {"y", {.shape = {2, 3}, .values = {0, 1, 2, 3, 4, 5}}}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

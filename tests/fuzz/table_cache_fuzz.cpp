@@ -29,7 +29,10 @@ std::vector<std::string> fuzz_seeds() {
   dense.data.features = 200;
   dense.labels = {0, 1};
   for (int i = 0; i < 400; ++i) dense.data.values.push_back(static_cast<float>(i));
-  return {body_of(sparse), body_of(dense)};
+  auto targets = dense;
+  targets.data.outputs = 3;
+  targets.labels = {0, 1, 2, 3, 4, 5};
+  return {body_of(sparse), body_of(dense), body_of(targets)};
 }
 
 // Behind a right checksum, so that the input reaches the decoder of the body.
@@ -40,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto table = porter::decode_table(bytes, kKey)) {
     const auto& rows = table->data;  // what is accepted must be safe to use
     if (table->labels.empty() || rows.features == 0) std::abort();
+    if (table->labels.size() != table->rows() * rows.outputs) std::abort();
     if (!rows.sparse() && rows.values.size() != table->rows() * rows.features) std::abort();
     for (const auto column : rows.columns)
       if (column >= rows.features) std::abort();

@@ -11,7 +11,8 @@
 inline void expect_whole(const porter::FileTable& table) {
   const auto& data = table.data;
   const auto rows = table.rows();
-  bool whole = rows > 0 && data.features > 0 && data.voids.size() <= rows &&
+  bool whole = rows > 0 && data.features > 0 && data.voids.size() <= rows && data.outputs > 0 &&
+               table.labels.size() == rows * data.outputs &&
                (table.lines.empty() || table.lines.size() == rows);
   whole = whole && (data.sparse() ? data.row_starts.size() == rows + 1 &&
                                         data.row_starts.back() == data.values.size() &&

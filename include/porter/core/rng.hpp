@@ -28,6 +28,7 @@ enum class Draw : std::uint32_t {
   snapshot = 10,   ///< the coin of soteriafl-svrg
   mask = 11,       ///< the coordinates that all agents send
   sweep = 12,      ///< the settings of a random search
+  holdout = 13,    ///< which rows become the test set
 };
 
 /// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one

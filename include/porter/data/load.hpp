@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/data/schema.hpp"
 
 namespace porter {
 
@@ -34,6 +37,17 @@ std::string to_string(const Split& split);
 std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agents,
                                           const Split& split, std::uint64_t seed);
 
+/// Which of equal parts of the rows is the test set: number 1 to `of`; 0 of 0: none.
+struct Fold {
+  std::uint32_t number = 0, of = 0;
+
+  explicit operator bool() const { return of > 0; }
+};
+inline constexpr std::uint32_t kMaxFolds = 1000;
+/// "2/5". Error{usage} unless it is a number from 1 to K, and K from 2 to kMaxFolds.
+Fold parse_fold(std::string_view text);
+std::string to_string(const Fold& fold);
+
 /// How features are scaled, measured on the training set.
 enum class FeatureScale { none, spectral, standard, unit };
 template <>
@@ -48,11 +62,35 @@ constexpr bool is_measured(FeatureScale scale) {
   return scale == FeatureScale::spectral || scale == FeatureScale::standard;
 }
 
+/// What was done to features before they were learned from, to be done again before predicting.
+struct FeatureScaling {
+  FeatureScale kind = FeatureScale::none;
+  double mean = 0, deviation = 1;  ///< of `standard`
+  double factor = 1;               ///< of `spectral`: what all columns are divided by
+  bool bias = false;               ///< whether a column of ones is appended
+
+  /// Scales the rows and appends the column.
+  void apply(Dataset& data) const;
+};
+
+/// A training set and, where there is one, a test set with the same features and classes.
+struct DataPair {
+  Dataset train;
+  std::optional<Dataset> test;
+  FeatureScaling scaling = {};  ///< that both have been through
+  std::string source;           ///< what it is and where it came from, for reports
+  std::string warning;  ///< for their owner only: how many records count for nothing; or empty
+};
+
 /// The [data] section of a config.
 struct DataOptions {
   std::string name =
       "synthetic";  ///< a known data set; ignored when `train` (or train_images) is given
-  std::string train = {}, test = {};  ///< files: libsvm text, csv, npz; gzip transparently
+  std::string train = {}, test = {};  ///< files: libsvm text, csv, npz; also .gz and .zst
+  /// What the columns of csv files mean, and the file it was read from. With it, classes and
+  /// features are its own.
+  std::shared_ptr<const Schema> schema = {};
+  std::string schema_file = {};
   std::string train_images = {}, train_labels = {};  ///< IDX files
   std::string test_images = {}, test_labels = {};
   /// Feature columns without the bias, stated; 0: as many as the training file has.
@@ -60,6 +98,15 @@ struct DataOptions {
   /// The labels as the file writes them, stated: classes[i] becomes class number i. Empty: those of
   /// the training file, ascending.
   std::vector<double> classes = {};
+  /// For data without a test set: the share of the rows that becomes one; 0: none. Drawn from a
+  /// seed of its own, so that all runs on the same data hold out the same rows; classes keep their
+  /// proportions.
+  double holdout = 0;
+  Fold fold = {};  ///< the same by equal parts
+  bool holds_out() const { return holdout > 0 || fold; }
+  /// `test` stands in for the rows that were held out. They stay out of the training set all the
+  /// same, so that a trained model meets the scale that it was trained with.
+  bool test_instead = false;
   FeatureScale scale = FeatureScale::none;
   std::string outliers =
       "none";  ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
@@ -67,7 +114,8 @@ struct DataOptions {
   bool bias = true;         ///< append a column of ones, last
   bool regression = false;  ///< labels are targets, not classes
   /// What is learned from the rows comes with a guarantee, so nothing but a record's own gradient
-  /// may depend on it. Files need `features` and `classes` (a known data set has its own), no scale
+  /// may depend on it. Files need a schema, or `features` and `classes` (a known data set has its
+  /// own), no scale
   /// is measured, nothing is cached, and a record that does not fit stays in its place and counts
   /// for nothing: Dataset::voids.
   bool guarantee = false;
@@ -77,9 +125,11 @@ struct DataOptions {
 /// More labels than this are targets of a regression, not classes.
 inline constexpr std::size_t kMaxClasses = 1000;
 
-/// Reads or generates, maps labels to class numbers, scales, appends the bias column, plants
-/// outliers. Errors name the file, the line, what was expected and what was found. A path that is
-/// no regular file is refused before it is opened.
-DataPair load_data(const DataOptions& options);
+/// Reads or generates, maps labels to class numbers, holds out, scales, appends the bias column,
+/// plants outliers. Errors name the file, the line, what was expected and what was found. A path
+/// that is no regular file is refused before it is opened. `progress` hears how much of a csv file
+/// has been read.
+using LoadProgress = std::function<void(const std::string& file, double share)>;
+DataPair load_data(const DataOptions& options, const LoadProgress& progress = {});
 
 }  // namespace porter

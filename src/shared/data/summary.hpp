@@ -19,6 +19,10 @@ std::optional<std::size_t> majority_class(const Dataset& data);
 /// The accuracy on `data` of always answering `class_number`.
 double class_rate(const Dataset& data, std::size_t class_number);
 
+/// Of a regression: sum (y - mean y)^2 over the records that count and their targets, each target
+/// with its own mean. Exactly 0 where all records have the same targets.
+double target_spread(const Dataset& data);
+
 /// The share of entries that are not zero.
 double density(const Dataset& data);
 
