@@ -44,7 +44,7 @@ std::vector<std::size_t> widths(const Setting& setting) {
   std::vector<std::size_t> widths = {setting.problem().train.features};
   if (!find_model(setting.config().model.name).layered) return widths;
   for (const auto width : setting.config().model.hidden) widths.push_back(width);
-  widths.push_back(setting.problem().train.classes.size());
+  widths.push_back(setting.problem().train.scores());
   return widths;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of a multi-layer perceptron with softmax cross-entropy:
+// The layers of a multi-layer perceptron:
 //   a_0 = f,  a_l = activation(W_l a_{l-1} + c_l),  scores = W_L a_{L-1} + c_L,
 //   x = vec(W_1, c_1, ..., W_L, c_L).
-// With deltas  delta_L = softmax(scores) - e_label,
+// With deltas  delta_L = softmax(scores) - e_label  (cross-entropy), or phi'(scores - targets) in a
+// regression (residuals.hpp),
 //   delta_l = W_{l+1}^T delta_{l+1} * activation'(a_l),
 // the gradient of one sample is  dW_l = delta_l a_{l-1}^T,  dc_l = delta_l, so its squared norm
 //   sum_l |delta_l|^2 (|a_{l-1}|^2 + 1)
@@ -58,7 +59,7 @@ struct Layers {
   std::size_t size() const { return list.size(); }
 };
 
-/// Turns scores into delta_L.
+/// Turns scores into delta_L of the cross-entropy.
 void scores_to_delta(std::span<double> scores, float label);
 void scores_to_delta(std::span<float> scores, float label);
 

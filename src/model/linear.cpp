@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
 
 #include "linear_sum.hpp"
 #include "registry.hpp"
+#include "residuals.hpp"
 #include "terms.hpp"
 
 namespace porter {
 namespace {
 
-// Linear regression with a robust, nonconvex loss (Cauchy's: an outlier's pull falls off as 1 /
-// residual):
-//   l(x; f, y) = log(1 + r^2 / 2) + lambda sum_j x_j^2 / (1 + x_j^2),   r = x'f - y.
+// Linear regression for one target y:
+//   l(x; f, y) = phi(x'f - y) + lambda sum_j x_j^2 / (1 + x_j^2),
+// phi as residuals.hpp has it. Cauchy's is robust and nonconvex: an outlier's pull falls off as 1 /
+// residual.
 class Linear final : public Model {
  public:
-  Linear(double lambda, std::size_t features) : lambda_(lambda), features_(features) {}
+  Linear(double lambda, LossKind loss, std::size_t features)
+      : lambda_(lambda), loss_(loss), features_(features) {}
 
   std::size_t dim() const override { return features_; }
 
@@ -21,8 +24,8 @@ class Linear final : public Model {
               std::span<double> gradient) const override {
     const double r = inner_product(x, sample) - double{sample.label};
     std::fill(gradient.begin(), gradient.end(), 0.0);
-    if (!gradient.empty()) add_features(slope(r), sample, gradient);
-    return std::log1p(r * r / 2) + regulariser(lambda_, x, gradient);
+    if (!gradient.empty()) add_features(residual_slope(loss_, r), sample, gradient);
+    return residual_loss(loss_, r) + regulariser(lambda_, x, gradient);
   }
 
   double predict(std::span<const double> x, const Sample& sample) const override {
@@ -31,23 +34,27 @@ class Linear final : public Model {
 
   double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
                       Workspace& workspace) const override {
-    return linear_gradient_sum(lambda_, x, batch, sum, workspace, [](double score, float label) {
-      return slope(score - double{label});
-    });
+    return linear_gradient_sum(lambda_, x, batch, sum, workspace,
+                               [kind = loss_](double score, float label) {
+                                 return residual_slope(kind, score - double{label});
+                               });
   }
 
  private:
-  static double slope(double r) { return r / (1 + r * r / 2); }
-
   double lambda_;
+  LossKind loss_;
   std::size_t features_;
 };
 
 }  // namespace
 
+// For several targets it is the perceptron without hidden layers and biases: x = vec(W), one row of
+// W per target.
 std::unique_ptr<const Model> make_linear(const ModelOptions& options, std::size_t features,
-                                         std::size_t) {
-  return std::make_unique<Linear>(options.lambda, features);
+                                         std::size_t outputs) {
+  const auto loss = *regression_loss(options);
+  if (outputs == 1) return std::make_unique<Linear>(options.lambda, loss, features);
+  return make_flat_perceptron(options.lambda, loss, features, outputs);
 }
 
 }  // namespace porter

@@ -35,6 +35,12 @@ class Logistic final : public Model {
     return inner_product(x, sample) > 0 ? 1 : 0;
   }
 
+  void probabilities(std::span<const double> x, const Sample& sample,
+                     std::span<double> out) const override {
+    out[1] = 1 / (1 + exact_exp(-inner_product(x, sample)));
+    out[0] = 1 - out[1];
+  }
+
   double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
                       Workspace& workspace) const override {
     return linear_gradient_sum(lambda_, x, batch, sum, workspace, [](double score, float label) {

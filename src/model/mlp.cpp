@@ -9,6 +9,7 @@
 #include "float_pass.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "registry.hpp"
+#include "residuals.hpp"
 #include "sample_pass.hpp"
 #include "terms.hpp"
 
@@ -16,10 +17,12 @@ namespace porter {
 namespace {
 
 // A multi-layer perceptron with softmax cross-entropy (section 5.2 of the paper, any number of
-// layers; layers.hpp has the formulas) and lambda sum_j x_j^2 / (1 + x_j^2).
+// layers; layers.hpp has the formulas), or as a regression whose predictions are the scores, and
+// lambda sum_j x_j^2 / (1 + x_j^2).
 class Mlp final : public Model {
  public:
-  Mlp(double lambda, Layers layers) : lambda_(lambda), layers_(std::move(layers)) {}
+  Mlp(double lambda, std::optional<LossKind> loss, Layers layers)
+      : lambda_(lambda), loss_(loss), layers_(std::move(layers)) {}
 
   std::size_t dim() const override { return layers_.dim; }
 
@@ -27,18 +30,31 @@ class Mlp final : public Model {
               std::span<double> gradient) const override {
     Slots slots;
     SamplePass<double> pass(layers_, x, sample, slots);
-    const auto scores = pass.scores();
-    const auto label = static_cast<std::size_t>(sample.label);
-    const double label_score = scores[label];
-    const double data_term = softmax_in_place(scores) - label_score;
-    scores[label] -= 1;
+    Totals totals;
+    add_totals(targets_of(sample), pass.scores(), totals);
     if (!gradient.empty()) pass.backward(gradient);
-    return data_term + regulariser(lambda_, x, gradient);
+    return totals.loss + regulariser(lambda_, x, gradient);
   }
 
   double predict(std::span<const double> x, const Sample& sample) const override {
     Slots slots;
-    return static_cast<double>(argmax(SamplePass<double>(layers_, x, sample, slots).scores()));
+    const auto scores = SamplePass<double>(layers_, x, sample, slots).scores();
+    return loss_ ? scores[0] : static_cast<double>(argmax(scores));
+  }
+
+  void probabilities(std::span<const double> x, const Sample& sample,
+                     std::span<double> out) const override {
+    Slots slots;
+    const auto scores = SamplePass<double>(layers_, x, sample, slots).scores();
+    softmax_in_place(scores);
+    std::ranges::copy(scores, out.begin());
+  }
+
+  void predict_targets(std::span<const double> x, const Sample& sample,
+                       std::span<double> predictions) const override {
+    if (!loss_) return Model::predict_targets(x, sample, predictions);
+    Slots slots;
+    std::ranges::copy(SamplePass<double>(layers_, x, sample, slots).scores(), predictions.begin());
   }
 
   double gradient_sum(std::span<const double> x, const BatchRequest& batch, std::span<double> sum,
@@ -65,7 +81,7 @@ class Mlp final : public Model {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];
     if (lambda_ > 0 || sample.sparse) return std::nullopt;
     SamplePass<float> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
-    scores_to_delta(pass.scores(), sample.label);
+    to_delta(targets_of(sample), pass.scores());
     const double norm_sq = pass.backward(gradient);
     const double factor = batch.factor ? (*batch.factor)(std::sqrt(norm_sq)) : 1;
     if (factor == 0) return std::nullopt;
@@ -80,7 +96,8 @@ class Mlp final : public Model {
     for (std::size_t begin = first; begin < last; begin += kMaxRows) {
       const auto rows = std::min(kMaxRows, last - begin);
       pass.load(data, rows, [&](std::size_t i) { return begin + i; });
-      add_cross_entropy(std::span(data.labels).subspan(begin, rows), pass.scores(), totals);
+      const auto answers = std::span(data.labels).subspan(begin * data.outputs);
+      add_totals(answers.first(rows * data.outputs), pass.scores(), totals);
       if (gradient_sum.empty()) continue;
       pass.backward();
       pass.add_gradient(gradient_sum);
@@ -91,10 +108,11 @@ class Mlp final : public Model {
     return totals;
   }
 
+  // Not a regression in float: where predictions come near to their targets, digits cancel.
   void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                        std::size_t first, std::size_t last,
                        std::span<Totals> totals) const override {
-    if (!std::ranges::all_of(points, FloatPass::fits))
+    if (loss_ || !std::ranges::all_of(points, FloatPass::fits))
       return Model::evaluate_points(points, data, first, last, totals);
     std::fill(totals.begin(), totals.end(), Totals{});
     const auto pass = float_passes_.take();
@@ -131,7 +149,7 @@ class Mlp final : public Model {
       const auto rows = batch.rows.subspan(begin, std::min(kMaxRows, batch.rows.size() - begin));
       pass.load(batch.data, rows.size(), [&](std::size_t i) { return batch.first_row + rows[i]; });
       for (std::size_t i = 0; i < rows.size(); ++i)
-        scores_to_delta(pass.scores(i), batch.data.labels[batch.first_row + rows[i]]);
+        to_delta(batch.data.targets(batch.first_row + rows[i]), pass.scores(i));
       pass.backward();
       std::array<double, kMaxRows> products{};
       if (batch.factor && !r.empty())
@@ -156,7 +174,7 @@ class Mlp final : public Model {
                           std::span<double> gradient, Slots& slots) const {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];
     SamplePass<double> pass(layers_, x, sample, slots);
-    scores_to_delta(pass.scores(), sample.label);
+    to_delta(targets_of(sample), pass.scores());
     double norm_sq = pass.backward(gradient);
     if (lambda_ > 0) {
       regulariser(lambda_, x, gradient);
@@ -165,8 +183,23 @@ class Mlp final : public Model {
     return sample_factor(batch, norm_sq, gradient);
   }
 
-  // Adds the losses and the hits of samples, and turns their scores into delta_L: for each what
-  // softmax_in_place does, but the exponentials of all at once.
+  // Turns the scores of one sample into delta_L.
+  template <class Real>
+  void to_delta(std::span<const float> targets, std::span<Real> scores) const {
+    if (loss_)
+      predictions_to_slopes(*loss_, scores, targets);
+    else
+      scores_to_delta(scores, targets[0]);
+  }
+
+  // Adds the losses and the hits or errors of samples, and turns their scores into delta_L.
+  void add_totals(std::span<const float> targets, std::span<double> scores, Totals& totals) const {
+    if (!loss_) return add_cross_entropy(targets, scores, totals);
+    add_residuals(*loss_, scores, targets, totals);
+    predictions_to_slopes(*loss_, scores, targets);
+  }
+
+  // For each sample what softmax_in_place does, but the exponentials of all at once.
   static void add_cross_entropy(std::span<const float> labels, std::span<double> scores,
                                 Totals& totals) {
     const std::size_t classes = scores.size() / labels.size();
@@ -191,6 +224,7 @@ class Mlp final : public Model {
   }
 
   double lambda_;
+  std::optional<LossKind> loss_;  // of a regression
   Layers layers_;
   // Evaluations come again and again, each with megabytes that are better kept than asked for anew.
   mutable ScratchPool<BatchMemory<double>> batches_;
@@ -200,18 +234,24 @@ class Mlp final : public Model {
 }  // namespace
 
 std::unique_ptr<const Model> make_mlp(const ModelOptions& options, std::size_t features,
-                                      std::size_t classes) {
+                                      std::size_t scores) {
   auto widths = options.hidden;
-  widths.push_back(classes);
-  return std::make_unique<Mlp>(options.lambda, Layers(features, widths, true, options.activation));
+  widths.push_back(scores);
+  return std::make_unique<Mlp>(options.lambda, regression_loss(options),
+                               Layers(features, widths, true, options.activation));
+}
+
+std::unique_ptr<const Model> make_flat_perceptron(double lambda, std::optional<LossKind> loss,
+                                                  std::size_t features, std::size_t scores) {
+  return std::make_unique<Mlp>(lambda, loss,
+                               Layers(features, {scores}, false, ActivationKind::sigmoid));
 }
 
 // Multinomial logistic regression is the perceptron without hidden layers and biases: x = vec(W),
 // one row of W per class.
 std::unique_ptr<const Model> make_softmax(const ModelOptions& options, std::size_t features,
                                           std::size_t classes) {
-  return std::make_unique<Mlp>(options.lambda,
-                               Layers(features, {classes}, false, ActivationKind::sigmoid));
+  return make_flat_perceptron(options.lambda, std::nullopt, features, classes);
 }
 
 }  // namespace porter

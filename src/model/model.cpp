@@ -11,6 +11,35 @@
 #include "registry.hpp"
 
 namespace porter {
+namespace {
+
+constexpr LossKind kOwnLoss = LossKind::cauchy;  // of a model that predicts numbers only
+
+double squared_error(const Model& model, std::span<const double> x, const Sample& sample,
+                     std::span<double> predictions) {
+  model.predict_targets(x, sample, predictions);
+  double sum = 0;
+  for (std::size_t o = 0; o < predictions.size(); ++o) {
+    const double r = predictions[o] - double{sample.targets[o]};
+    sum += r * r;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void Model::predict_targets(std::span<const double> x, const Sample& sample,
+                            std::span<double> predictions) const {
+  require(predictions.size() == 1, ErrorKind::usage, "the model predicts one number, but a sample ",
+          "has ", predictions.size(), " targets");
+  predictions[0] = predict(x, sample);
+}
+
+void Model::probabilities(std::span<const double> x, const Sample& sample,
+                          std::span<double> out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  out[static_cast<std::size_t>(predict(x, sample))] = 1;
+}
 
 double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
                            std::span<double> sum, Workspace& workspace) const {
@@ -47,11 +76,14 @@ bool Model::gradient_sum_in_float(std::span<const float>, const BatchRequest&, s
 Model::Totals Model::evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                               std::size_t last, std::span<double> gradient_sum) const {
   Totals totals;
-  std::vector<double> gradient(gradient_sum.size());
+  std::vector<double> gradient(gradient_sum.size()), predictions(data.outputs);
   for (std::size_t row = first; row < last; ++row) {
     const Sample sample = data[row];
     totals.loss += loss(x, sample, gradient);
-    totals.correct += predict(x, sample) == double{sample.label};
+    if (data.classes.empty())
+      totals.squared_error += squared_error(*this, x, sample, predictions);
+    else
+      totals.correct += predict(x, sample) == double{sample.label};
     axpy(1.0, gradient, gradient_sum);
   }
   return totals;
@@ -69,20 +101,26 @@ const std::vector<ModelInfo>& model_table() {
       {.name = "logistic",
        .help = "logistic regression for two classes, one weight per feature",
        .lambda = 0.2,
+       .curvature = 0.25,
        .make = make_logistic},
       {.name = "softmax",
        .help = "softmax regression for any number of classes",
        .most_classes = kAny,
+       .curvature = 0.5,
        .make = make_softmax},
       {.name = "mlp",
-       .help = "perceptron with hidden layers (model.hidden, model.activation)",
+       .help = "perceptron with hidden layers (model.hidden, model.activation); with model.loss a "
+               "regression",
        .most_classes = kAny,
+       .takes_loss = true,
        .layered = true,
        .make = make_mlp},
       {.name = "linear",
-       .help = "linear regression with the Cauchy loss log(1 + r^2 / 2)",
+       .help = "linear regression, by default with the Cauchy loss log(1 + r^2 / 2) (model.loss)",
        .least_classes = 0,
        .most_classes = 0,
+       .takes_loss = true,
+       .curvature = 1,
        .make = make_linear},
   };
   return table;
@@ -90,13 +128,27 @@ const std::vector<ModelInfo>& model_table() {
 
 const ModelInfo& find_model(std::string_view name) { return find_named(model_table(), name); }
 
+std::optional<LossKind> regression_loss(const ModelOptions& options) {
+  const auto& info = find_model(options.name);
+  if (info.takes_loss && options.loss) return options.loss;
+  return info.most_classes == 0 ? std::optional(kOwnLoss) : std::nullopt;
+}
+
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
-                                        std::size_t classes) {
+                                        std::size_t classes, std::size_t outputs) {
   const auto& info = find_model(options.name);
   require(options.lambda >= 0, ErrorKind::usage, "model.lambda: expected a number >= 0, found ",
           options.lambda);
-  require(!info.regression() || classes == 0, ErrorKind::usage, "model.name = \"", info.name,
-          "\" predicts a number, but the labels are classes");
+  require(info.takes_loss || !options.loss, ErrorKind::usage, "model.loss: model.name = \"",
+          info.name, "\" predicts classes and has no loss to choose");
+  if (is_regression(options)) {
+    require(classes == 0, ErrorKind::usage, "model.name = \"", info.name,
+            options.loss ? "\" with model.loss" : "\"",
+            " predicts a number, but the labels are classes");
+    return info.make(options, features, outputs);
+  }
+  require(outputs == 1, ErrorKind::usage, "model.name = \"", info.name,
+          "\" predicts one class, but the samples have ", outputs, " targets");
   require(classes >= info.least_classes, ErrorKind::usage, "model.name = \"", info.name,
           "\" needs at least two classes in the training data, found ", classes);
   require(classes <= info.most_classes, ErrorKind::usage, "model.name = \"", info.name,

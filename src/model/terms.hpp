@@ -43,6 +43,11 @@ inline void add_features(double a, const Sample& sample, std::span<double> y) {
   }
 }
 
+/// What a sample says is right; one that nobody took from a data set may have its label only.
+inline std::span<const float> targets_of(const Sample& sample) {
+  return sample.targets.empty() ? std::span(&sample.label, 1) : sample.targets;
+}
+
 /// lambda sum_j x_j^2 / (1 + x_j^2), the nonconvex regulariser of the paper's section 5.1; unless
 /// `gradient` is empty, adds `weight` times its gradient. NaN and infinite entries make the sum and
 /// their place in the gradient NaN; of large ones the term is 1 and the gradient 0.

@@ -17,7 +17,7 @@ import numpy as np
 from slow.algorithms import ALGORITHMS
 from slow.cases import CASES, ROUNDS, to_toml
 from slow.messages import one_way_ring
-from slow.models import dimension, logistic_gradient, logistic_loss, mlp_gradient, mlp_loss
+from slow.models import GRADIENTS, LOSSES, dimension
 from slow.randomness import MASK32, START, Stream, philox
 from slow.rows import load, make_rows, write_csv, write_libsvm
 
@@ -47,7 +47,7 @@ def check_philox():
 
 def check_gradients(case):
     """Central differences: with step 1e-5 they are good to about 1e-10."""
-    loss, gradient = (logistic_loss, logistic_gradient) if case.model == "logistic" else (mlp_loss, mlp_gradient)
+    loss, gradient = LOSSES[case.model], GRADIENTS[case.model]
     features, labels = load(case)
     x = starting_point(case)
     for f, label in zip(features[:4], labels):
@@ -60,7 +60,8 @@ def check_gradients(case):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     check_philox()
-    for name in ("porter_gc_top_k_smooth", "porter_gc_mlp", "choco_sgd_mlp_tanh"):
+    for name in ("porter_gc_top_k_smooth", "porter_gc_mlp", "choco_sgd_mlp_tanh", "beer_linear_squared",
+                 "choco_sgd_linear_cauchy", "porter_dp_mlp_huber"):
         check_gradients(next(case for case in CASES if case.name == name))
     for name in sorted({case.data for case in CASES}):
         write = write_csv if name.endswith(".csv") else write_libsvm

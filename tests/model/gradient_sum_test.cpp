@@ -93,6 +93,10 @@ const std::vector<SumCase>& sum_cases() {
       {"softmax", {.name = "softmax"}, 4},
       {"softmax regularised", {.name = "softmax", .lambda = 0.01}, 4},
       {"linear", {.name = "linear", .lambda = 0.1}, 0},
+      {"linear squared", {.name = "linear", .loss = LossKind::squared}, 0},
+      {"linear huber", {.name = "linear", .lambda = 0.1, .loss = LossKind::huber}, 0},
+      {"mlp squared", {.name = "mlp", .hidden = {5}, .loss = LossKind::squared}, 0},
+      {"mlp huber", {.name = "mlp", .lambda = 0.05, .hidden = {17, 3}, .loss = LossKind::huber}, 0},
       {"mlp", {.name = "mlp", .hidden = {5}, .activation = ActivationKind::sigmoid}, 3},
       {"mlp 2",
        {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .activation = ActivationKind::tanh},
@@ -226,7 +230,7 @@ TEST(GradientSum, ClipsToTheThresholdWhereTheRegulariserCancelsTheData) {
   data.features = 2;
   data.values = {1, 0, 1, 0};
   data.labels = {1, 1};
-  data.classes = {0, 1};
+  data.classes = {"0", "1"};
   const double tau = 1e-7;
   const Factor clip = [&](double norm) { return norm <= tau ? 1 : tau / norm; };
   // -1 / (1 + exp(x)) + 2 lambda x / (1 + x^2)^2 = 0 at x = 0.3 for this lambda

@@ -26,6 +26,11 @@ const std::vector<Case>& cases() {
       {"logistic", {.name = "logistic", .lambda = 0.2}, 2},
       {"softmax", {.name = "softmax", .lambda = 0.01}, 4},
       {"linear", {.name = "linear", .lambda = 0.1}, 0},
+      {"linear squared", {.name = "linear", .loss = LossKind::squared}, 0},
+      {"linear huber", {.name = "linear", .lambda = 0.1, .loss = LossKind::huber}, 0},
+      {"mlp squared", {.name = "mlp", .hidden = {5}, .loss = LossKind::squared}, 0},
+      {"mlp huber", {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .loss = LossKind::huber}, 0},
+      {"mlp cauchy", {.name = "mlp", .hidden = {}, .loss = LossKind::cauchy}, 0},
       {"mlp sigmoid", {.name = "mlp", .hidden = {5}, .activation = ActivationKind::sigmoid}, 3},
       {"mlp tanh",
        {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .activation = ActivationKind::tanh},
@@ -78,6 +83,7 @@ TEST(Model, BlockedEvaluationEqualsTheSumOverRows) {
       const auto b = model->Model::evaluate(x, data, 3, 250, slow);
       EXPECT_NEAR(a.loss, b.loss, 1e-9 * std::abs(b.loss));
       EXPECT_EQ(a.correct, b.correct);
+      EXPECT_NEAR(a.squared_error, b.squared_error, 1e-9 * b.squared_error);
       for (std::size_t j = 0; j < fast.size(); ++j) EXPECT_NEAR(fast[j], slow[j], 1e-9);
       EXPECT_EQ(model->evaluate(x, data, 3, 250, {}).loss, a.loss);
     }
@@ -101,6 +107,7 @@ TEST(Model, EvaluatesSeveralPointsAsOneByOne) {
           const auto one = model->evaluate(points[p], data, 5, 690, {});
           EXPECT_NEAR(totals[p].loss, one.loss, 1e-6 * std::abs(one.loss)) << p;
           EXPECT_EQ(totals[p].correct, one.correct) << p;  // no score is so near to another
+          EXPECT_EQ(totals[p].squared_error, one.squared_error) << p;  // never in float
         }
       }
 }
@@ -179,6 +186,10 @@ TEST(Model, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_model({.name = "logistic"}, 4, 3), Error);
   EXPECT_THROW(make_model({.name = "logistic"}, 4, 0), Error);
   EXPECT_THROW(make_model({.name = "linear"}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "mlp", .loss = LossKind::huber}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "logistic", .loss = LossKind::huber}, 4, 2), Error);
+  EXPECT_THROW(make_model({.name = "softmax"}, 4, 3, 2), Error);
+  EXPECT_THROW(make_model({.name = "mlp"}, 4, 0, 2), Error);
   EXPECT_THROW(make_model({.name = "forest"}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "mlp", .hidden = {0}}, 4, 2), Error);
   EXPECT_THROW(make_model({.name = "logistic", .lambda = -1}, 4, 2), Error);

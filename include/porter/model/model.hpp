@@ -57,8 +57,17 @@ class Model {
   virtual double loss(std::span<const double> x, const Sample& sample,
                       std::span<double> gradient) const = 0;
 
-  /// The class number that x predicts for the sample, or the value in a regression.
+  /// The class number that x predicts for the sample, or the value in a regression; the first of
+  /// several.
   virtual double predict(std::span<const double> x, const Sample& sample) const = 0;
+
+  /// The values of a regression, one for each target of a sample. The default is for one.
+  virtual void predict_targets(std::span<const double> x, const Sample& sample,
+                               std::span<double> predictions) const;
+
+  /// What x gives each class, one number for each and 1 in all. The default is sure of `predict`.
+  virtual void probabilities(std::span<const double> x, const Sample& sample,
+                             std::span<double> out) const;
 
   /// The sum over a batch of clipped gradients, what a training step needs:
   ///   sum_z factor(|grad l(x; z)|) grad l(x; z)  =  returned scale * `sum`,
@@ -67,7 +76,8 @@ class Model {
   virtual double gradient_sum(std::span<const double> x, const BatchRequest& batch,
                               std::span<double> sum, Workspace& workspace) const;
   /// The same, with the scale 1, where the model can do it faster in float: `sum` is then off by
-  /// about 1e-6 of its size. Returns whether it did; the default never does.
+  /// about 1e-6 of its size, or of what it would be for targets of 0. Returns whether it did; the
+  /// default never does.
   virtual bool gradient_sum_in_float(std::span<const float> x, const BatchRequest& batch,
                                      std::span<float> sum, Workspace& workspace) const;
 
@@ -79,7 +89,8 @@ class Model {
 
   struct Totals {
     double loss = 0;
-    std::size_t correct = 0;  ///< predictions equal to the label
+    std::size_t correct = 0;   ///< of classes: predictions equal to the label
+    double squared_error = 0;  ///< of a regression: (prediction - target)^2, over all targets
   };
   /// Sums over rows [first, last) of the data; unless `gradient_sum` is empty, adds their gradients
   /// to it. The default calls loss and predict row by row; models with matrix structure do better.
@@ -102,32 +113,58 @@ struct Choices<ActivationKind> {
                                                      {"relu", ActivationKind::relu}};
 };
 
+/// phi of a residual r = prediction - target; the loss of a sample is the sum over its targets.
+enum class LossKind {
+  squared,  ///< r^2 / 2
+  huber,    ///< r^2 / 2 where |r| <= 1, else |r| - 1/2
+  cauchy,   ///< log(1 + r^2 / 2)
+};
+template <>
+struct Choices<LossKind> {
+  static constexpr Choice<LossKind> table[] = {
+      {"squared", LossKind::squared}, {"huber", LossKind::huber}, {"cauchy", LossKind::cauchy}};
+};
+
 struct ModelOptions {
   std::string name = "logistic";           ///< of the model table
   double lambda = 0;                       ///< weight of the regulariser sum_j x_j^2 / (1 + x_j^2)
   std::vector<std::size_t> hidden = {64};  ///< mlp
   ActivationKind activation = ActivationKind::sigmoid;  ///< mlp
+  /// Of a regression. Empty: the model's own (linear), or it tells classes apart (mlp).
+  std::optional<LossKind> loss = {};
 };
 
 /// A row of the table that configs, `porter list models` and the docs walk.
 struct ModelInfo {
   std::string name, help;
-  std::size_t least_classes = 2, most_classes = 2;  ///< 0, 0: it predicts a number
+  std::size_t least_classes = 2, most_classes = 2;  ///< 0, 0: it predicts numbers only
+  bool takes_loss = false;                          ///< with model.loss it predicts numbers
   bool layered = false;  ///< has hidden layers, an activation and biases of its own
   double lambda = 0;     ///< unless a config says otherwise
+  /// The largest second derivative of a sample's loss in its scores, the products of parameters and
+  /// features, along any direction; 0: no bound is known.
+  double curvature = 0;
+  /// `scores` is the number of classes, or of targets in a regression.
   std::unique_ptr<const Model> (*make)(const ModelOptions&, std::size_t features,
-                                       std::size_t classes);
+                                       std::size_t scores);
 
-  bool regression() const { return most_classes == 0; }
-  /// One number is computed from a row, so that a sparse one costs as little as it has entries.
+  /// One number is computed from a row for each target, or for all classes, so that a sparse one
+  /// costs as little as it has entries.
   bool single_score() const { return most_classes <= 2; }
 };
 const std::vector<ModelInfo>& model_table();
 /// Error{usage} listing the known names.
 const ModelInfo& find_model(std::string_view name);
 
-/// `classes` = 0 for regression. Error{usage} if the model does not fit the data.
+/// The loss where a model predicts numbers: stated, or its own; nothing where it predicts classes.
+std::optional<LossKind> regression_loss(const ModelOptions& options);
+inline bool is_regression(const ModelOptions& options) {
+  return regression_loss(options).has_value();
+}
+
+/// `classes` = 0 for regression, whose samples have `outputs` targets. Error{usage} if the model
+/// does not fit the data.
 std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t features,
-                                        std::size_t classes);
+                                        std::size_t classes, std::size_t outputs = 1);
 
 }  // namespace porter

@@ -8,7 +8,7 @@ import numpy as np
 from slow.cases import ROUNDS
 from slow.messages import (all_gradients, clip, compress_rows, kept_entries, mix, mixing_matrix,
                            stochastic_gradient, sweep_block)
-from slow.models import logistic_gradient, mlp_gradient
+from slow.models import GRADIENTS
 from slow.randomness import BATCH, COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
 
 
@@ -114,7 +114,7 @@ def two_point_gradient(case, data, agent, t, per_sample):
     features, labels = data
     m = len(labels) // case.agents
     batch = range(m) if case.batch == "full" else Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
-    gradient = logistic_gradient if case.model == "logistic" else mlp_gradient
+    gradient = GRADIENTS[case.model]
     total = 0.0
     for z in batch:
         row = agent * m + z

@@ -33,6 +33,7 @@ class Case:
     regulariser: float = 0.2
     hidden: tuple = ()
     activation: str = "sigmoid"
+    loss: str = ""  # of a regression
     data: str = "binary.csv"
 
     @property
@@ -40,8 +41,9 @@ class Case:
         return len(make_rows(self.data)[0][0])
 
     @property
-    def classes(self):
-        return 1 + max(label for _, label in make_rows(self.data))
+    def scores(self):
+        """One for each class; one number in a regression."""
+        return 1 if self.loss else 1 + max(label for _, label in make_rows(self.data))
 
 
 BIG_SEED = 7 * 2**32 + 11  # its high word must reach the key
@@ -49,6 +51,7 @@ GC = dict(algorithm="porter-gc", clip_target="batch", step=0.1)
 DP = dict(algorithm="porter-dp", step=0.05)
 SOTERIA = dict(algorithm="soteriafl-sgd", sigma=0.05)
 MLP = dict(model="mlp", regulariser=0.0, agents=4, data="three_classes.csv")
+NUMBERS = dict(regulariser=0.0, agents=4, data="numbers.csv")
 
 CASES = [
     Case("porter_gc_top_k_smooth", **GC, seed=1, clip="smooth:1.0", compressor="top_k:0.3", consensus=0.3),
@@ -100,6 +103,12 @@ CASES = [
     Case("ddp_srm", algorithm="ddp-srm", seed=30, step=0.1, clip="smooth:1.0", sigma=0.02, momentum=0.3),
     Case("dp_sgd", algorithm="dp-sgd", seed=31, step=0.1, clip="smooth:1.0", sigma=0.05, agents=1),
     Case("dp_sgd_alone", algorithm="dp-sgd-alone", seed=32, step=0.1, clip="smooth:1.0", sigma=0.05),
+    Case("beer_linear_squared", algorithm="beer", **NUMBERS, model="linear", loss="squared", seed=33, step=0.02,
+         compressor="top_k:0.5", consensus=0.3),
+    Case("choco_sgd_linear_cauchy", algorithm="choco-sgd", **(NUMBERS | dict(regulariser=0.1)), model="linear",
+         loss="cauchy", seed=34, step=0.05, batch=1, compressor="top_k:0.5", consensus=0.3),
+    Case("porter_dp_mlp_huber", **DP, **NUMBERS, model="mlp", loss="huber", seed=35, hidden=(5,), activation="tanh",
+         clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.05),
 ]
 
 
@@ -116,6 +125,8 @@ def to_toml(case):
         },
         "run": {"seed": case.seed, "evaluate": "end"},
     }
+    if case.loss:
+        sections["model"]["loss"] = case.loss
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
     for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("snapshot", None)):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from slow.models import logistic_gradient, mlp_gradient
+from slow.models import GRADIENTS
 from slow.randomness import BATCH, MASK, NOISE, Stream
 
 
@@ -25,7 +25,7 @@ def stochastic_gradient(case, data, agent, x, t):
         batch = range(m)
     else:
         batch = Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
-    gradient = logistic_gradient if case.model == "logistic" else mlp_gradient
+    gradient = GRADIENTS[case.model]
     per_sample = case.clip_target == "sample"
     total = np.zeros(len(x))
     for z in batch:

@@ -17,6 +17,23 @@ def logistic_gradient(case, x, f, label):
     return slope * f + case.regulariser * 2 * x / (1 + x**2) ** 2
 
 
+RESIDUALS = {  # phi(r) of a residual, and its derivative
+    "squared": (lambda r: r * r / 2, lambda r: r),
+    "huber": (lambda r: r * r / 2 if abs(r) <= 1 else abs(r) - 0.5, lambda r: min(1.0, max(-1.0, r))),
+    "cauchy": (lambda r: math.log(1 + r * r / 2), lambda r: r / (1 + r * r / 2)),
+}
+
+
+def linear_loss(case, x, f, target):
+    regulariser = case.regulariser * np.sum(x**2 / (1 + x**2))
+    return RESIDUALS[case.loss][0](np.sum(x * f) - target) + regulariser
+
+
+def linear_gradient(case, x, f, target):
+    slope = RESIDUALS[case.loss][1](np.sum(x * f) - target)
+    return slope * f + case.regulariser * 2 * x / (1 + x**2) ** 2
+
+
 ACTIVATIONS = {  # the function, and its derivative in terms of its value
     "sigmoid": (lambda z: 1 / (1 + np.exp(-z)), lambda h: h * (1 - h)),
     "tanh": (np.tanh, lambda h: 1 - h**2),
@@ -24,7 +41,7 @@ ACTIVATIONS = {  # the function, and its derivative in terms of its value
 
 
 def mlp_widths(case):
-    return [case.features, *case.hidden, case.classes]
+    return [case.features, *case.hidden, case.scores]
 
 
 def mlp_layers(case, x):
@@ -46,20 +63,27 @@ def mlp_forward(case, x, f):
     for W, c in layers[:-1]:
         values.append(activation(W @ values[-1] + c))
     W, c = layers[-1]
-    scores = W @ values[-1] + c
+    return layers, values, W @ values[-1] + c
+
+
+def log_probabilities(scores):
     log_sum = np.max(scores) + math.log(np.sum(np.exp(scores - np.max(scores))))
-    return layers, values, scores - log_sum
+    return scores - log_sum
 
 
 def mlp_loss(case, x, f, label):
-    return -mlp_forward(case, x, f)[2][label]
+    scores = mlp_forward(case, x, f)[2]
+    return RESIDUALS[case.loss][0](scores[0] - label) if case.loss else -log_probabilities(scores)[label]
 
 
 def mlp_gradient(case, x, f, label):
     _, derivative = ACTIVATIONS[case.activation]
-    layers, values, log_probabilities = mlp_forward(case, x, f)
-    delta = np.exp(log_probabilities)
-    delta[label] -= 1
+    layers, values, scores = mlp_forward(case, x, f)
+    if case.loss:
+        delta = np.array([RESIDUALS[case.loss][1](scores[0] - label)])
+    else:
+        delta = np.exp(log_probabilities(scores))
+        delta[label] -= 1
     parts = []
     for (W, _), value in zip(reversed(layers), reversed(values)):
         parts = [np.outer(delta, value).ravel(), delta] + parts
@@ -67,8 +91,12 @@ def mlp_gradient(case, x, f, label):
     return np.concatenate(parts)
 
 
+LOSSES = {"logistic": logistic_loss, "linear": linear_loss, "mlp": mlp_loss}
+GRADIENTS = {"logistic": logistic_gradient, "linear": linear_gradient, "mlp": mlp_gradient}
+
+
 def dimension(case):
-    if case.model == "logistic":
+    if case.model != "mlp":
         return case.features + 1
     widths = mlp_widths(case)
     return sum((inputs + 1) * outputs for inputs, outputs in zip(widths, widths[1:]))

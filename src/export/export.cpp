@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/export.hpp"
+
+#include "formats.hpp"
+#include "porter/core/error.hpp"
+
+namespace porter {
+
+std::string export_model(const SavedModel& saved, const ExportOptions& options) {
+  require(!options.wide || options.format == ExportFormat::onnx, ErrorKind::usage,
+          "--double is for onnx; ", choice_text(options.format), " has double anyway");
+  const auto flat = flatten(saved, options.which);
+  switch (options.format) {
+    case ExportFormat::onnx:
+      return to_onnx(saved, flat, options.wide);
+    case ExportFormat::cpp:
+      return to_cpp_header(saved, flat, options.space);
+    case ExportFormat::json:
+      return to_coefficients(saved, flat);
+  }
+  fail(ErrorKind::usage, "no such format");
+}
+
+}  // namespace porter

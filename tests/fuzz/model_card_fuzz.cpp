@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The card of a model file is refused by name, or is written again as it was read.
+#include <cstdlib>
+
+#include "fuzz.hpp"
+#include "porter/core/error.hpp"
+#include "porter/model/saved_model.hpp"
+
+std::vector<std::string> fuzz_seeds() {
+  const porter::ModelCard mlp{.model = {.name = "mlp", .hidden = {3}},
+                              .features = 4,
+                              .classes = {"a", "b"},
+                              .origin = {{"method", "porter-dp"}}};
+  const porter::ModelCard linear{.model = {.name = "linear", .loss = porter::LossKind::huber},
+                                 .features = 2};
+  return {porter::card_json(mlp), porter::card_json(linear)};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto card = porter::parse_card(text, "input");
+    const auto written = porter::card_json(card);
+    if (porter::card_json(porter::parse_card(written, "again")) != written) std::abort();
+  } catch (const porter::Error&) {
+  }
+  return 0;
+}
