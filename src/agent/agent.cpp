@@ -41,8 +41,12 @@ RunData own_data(const AgentOptions& options) {
     const auto each = all.train->rows() / config.network.agents;
     std::vector<std::uint32_t> rows(each);
     std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(options.index * each));
-    return {std::make_shared<const Dataset>(select_rows(*all.train, rows)), nullptr, all.source,
-            all.warning, options.index};
+    return {std::make_shared<const Dataset>(select_rows(*all.train, rows)),
+            nullptr,
+            all.source,
+            all.warning,
+            all.scaling,
+            options.index};
   }
   require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
           choice_text(config.data.scale),
@@ -50,11 +54,29 @@ RunData own_data(const AgentOptions& options) {
   require(!config.data.plants_outliers(), ErrorKind::usage, "data.outliers = \"",
           config.data.outliers,
           "\" is for experiments; an agent trains on its own rows as they are");
+  require(
+      !config.data.holds_out(), ErrorKind::usage,
+      "data.holdout and data.fold are for experiments; an agent trains on all rows of its file, "
+      "so leave out of it what is to be a test set");
   auto data = data_options(recorded_config(options));
   data.cache = false;
   auto pair = load_data(data);
-  return {std::make_shared<const Dataset>(std::move(pair.train)), nullptr, std::move(pair.source),
-          std::move(pair.warning), options.index};
+  return {std::make_shared<const Dataset>(std::move(pair.train)),
+          nullptr,
+          std::move(pair.source),
+          std::move(pair.warning),
+          pair.scaling,
+          options.index};
+}
+
+// Steps that are "auto" as numbers, which the folder holds and the neighbours compare.
+AgentOptions with_steps(AgentOptions options, Sources sources) {
+  const auto& algorithm = options.config.algorithm;
+  if (algorithm.step > 0 && algorithm.consensus > 0) return options;
+  if (!sources.data) sources.data = own_data(options);
+  sources.data->holder = options.index;
+  options.config = assemble(options.config, std::move(sources)).config;
+  return options;
 }
 
 FileOwner owner_of(const AgentOptions& options) { return {run_id(options.config), options.index}; }
@@ -154,7 +176,7 @@ class AgentRun {
     // and a neighbour whose folder knows less of them is to hear it.
     const auto done = std::max(round + 1, known_after(round)) - 1;
     const bool kept = checkpoint_ && !checkpoint_->sent.empty();
-    auto facts = shared_facts(options_.config, *parts.network, parts.facts.dim);
+    auto facts = shared_facts(options_.config, *parts.network, parts.facts.dim, parts.start);
     facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
     Link link{.process = options_.index,
               .hosting = host_agents(parts, options_.peers.size()),
@@ -381,11 +403,12 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
 }
 
 void check_agent_folder(const AgentOptions& options, const std::filesystem::path& folder) {
-  AgentFolder::check(folder, recorded_config(options));
+  AgentFolder::check(folder, recorded_config(with_steps(options, {})));
 }
 
-TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
+TrainStatus run_agent(const AgentOptions& given, const std::filesystem::path& folder,
                       const AgentHooks& hooks, Sources sources) {
+  const auto options = with_steps(given, sources);
   AgentFolder files(folder, recorded_config(options), owner_of(options));
   // The journal of releases is touched before the port and the ledger would refuse a second
   // process.

@@ -3,8 +3,8 @@
 
 #include "comm/tls.hpp"
 #include "config/config_table.hpp"
-#include "config/toml_section.hpp"
 #include "core/text.hpp"
+#include "io/toml_section.hpp"
 #include "porter/agent/agent.hpp"
 
 namespace porter {

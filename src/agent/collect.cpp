@@ -43,9 +43,23 @@ Checkpoint merge_agents(const Config& config, const std::vector<fs::path>& agent
 
 }  // namespace
 
+// The results are written before the last checkpoint.
+bool has_finished(const Config& config, const fs::path& folder, std::uint32_t agent) {
+  if (!fs::exists(folder / "model.npz") || !fs::exists(folder / "privacy.json")) return false;
+  auto networked = config;
+  networked.run.engine = EngineKind::tls;
+  try {
+    final_checkpoint(networked, folder, agent);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
   config.run.engine = EngineKind::tls;
   Trainer trainer(assemble(config));
+  config = trainer.config();  // steps as numbers
   const auto first = trainer.evaluate();
   trainer.restore(merge_agents(config, agents, trainer.now()), out.string());
   const auto last = trainer.evaluate();

@@ -19,7 +19,7 @@ Dataset random_records(const AuditSetting& setting) {
   RngStream rng(setting.seed, Draw::data, 0, 0);
   Dataset data;
   data.features = kFeatures;
-  data.classes = {0, 1};
+  data.classes = {"0", "1"};
   for (std::size_t i = 0; i < rows * kFeatures; ++i)
     data.values.push_back(static_cast<float>(rng.normal()));
   for (std::size_t row = 0; row < rows; ++row)

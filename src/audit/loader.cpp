@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kRecords = 60, kColumns = 5;
 constexpr std::uint32_t kRounds = 12;  // compared per pair of files
+constexpr std::string_view kSeveralTargets = "targets.npz";
 
 /// A folder that nobody else can read, gone with the object.
 class PrivateFolder {
@@ -89,22 +90,25 @@ std::string csv_line(const Record& record) {
   return line + record.label + "\n";
 }
 
-// An array has room for numbers only, and for as many as the other rows have.
-std::string npz_bytes(const std::vector<Record>& records) {
-  NpyArray X{{records.size(), kColumns}, {}}, y{{records.size()}, {}};
+// An array has room for numbers only, and for as many as the other rows have. The label is the last
+// of the targets.
+std::string npz_bytes(const std::vector<Record>& records, std::size_t targets) {
+  NpyArray X{{records.size(), kColumns}, {}}, y{{records.size(), targets}, {}};
   const auto number = [](const std::string& text) {
     return parse_number<double>(text).value_or(std::nan(""));
   };
   for (const auto& record : records) {
     for (std::size_t j = 0; j < kColumns; ++j)
       X.values.push_back(j < record.features.size() ? number(record.features[j]) : std::nan(""));
+    for (std::size_t o = 1; o < targets; ++o) y.values.push_back(X.values.back());
     y.values.push_back(number(record.label));
   }
   return encode_npz({{"X", std::move(X)}, {"y", std::move(y)}});
 }
 
 std::string file_bytes(std::string_view format, const std::vector<Record>& records) {
-  if (format == "npz") return npz_bytes(records);
+  if (format == "npz") return npz_bytes(records, 1);
+  if (format == kSeveralTargets) return npz_bytes(records, 3);
   std::string text;
   for (const auto& record : records)
     text += format == "csv" ? csv_line(record) : libsvm_line(record);
@@ -126,8 +130,8 @@ std::optional<Loaded> load(const AuditSetting& setting, const fs::path& file, bo
   }
   try {
     auto data = load_data(options).train;
-    auto model =
-        make_model({.name = regression ? "linear" : "softmax"}, data.features, data.classes.size());
+    auto model = make_model({.name = regression ? "linear" : "softmax"}, data.features,
+                            data.classes.size(), data.outputs);
     return Loaded{std::move(data), std::move(model)};
   } catch (const Error&) {
     return std::nullopt;
@@ -232,6 +236,7 @@ AuditRung audit_loader(const AuditSetting& setting, const AuditProgress& progres
     for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
       for (const char* format : {"libsvm", "csv", "npz"})
         for (const bool regression : {false, true}) audit.compare_files(format, regression, trial);
+      audit.compare_files(kSeveralTargets, true, trial);
       progress((trial + 1.0) / kTrials);
     }
     const auto& found = audit.found();

@@ -40,7 +40,11 @@ auto decode(std::span<const std::byte> body, const char* what, const std::string
   }
 }
 
-constexpr std::string_view kShown[] = {"data.classes", "data.features", "dim"};
+// Values that are few and public, and those of a schema, column by column.
+bool is_shown(std::string_view key) {
+  return key == "data.classes" || key == "data.features" || key == "dim" ||
+         key.starts_with("schema: ");
+}
 
 using Facts = std::map<std::string, std::string>;
 
@@ -189,7 +193,7 @@ std::string fact_differences(const Facts& ours, const Facts& theirs) {
   std::string text;
   for (const auto& key : keys) {
     text += (text.empty() ? "" : ", ") + (key.empty() ? "a key without a name" : key);
-    if (std::ranges::find(kShown, key) == std::end(kShown)) continue;
+    if (!is_shown(key)) continue;
     const auto here = value_of(ours, key), there = value_of(theirs, key);
     text += concat(" (", excerpt(here, there), " here, ", excerpt(there, here), " there)");
   }

@@ -9,6 +9,7 @@
 #include "config/config_keys.hpp"
 #include "config/config_table.hpp"
 #include "core/text.hpp"
+#include "data/holdout.hpp"
 #include "porter/compress/compressor.hpp"
 
 namespace porter {
@@ -42,13 +43,16 @@ std::string names_of(const Table& table, Property property) {
   return names.empty() ? last : names + " and " + last;
 }
 
-// What the model's name decides.
+// What the model's name and loss decide.
 void set_model(Sections& sections, Config& config) {
   sections["model"].read_parsed("name", config.model.name,
                                 [](const auto& name) { return find_model(name).name; });
   const auto& info = find_model(config.model.name);
   config.model.lambda = info.lambda;
-  config.data.regression = info.regression();
+  sections["model"].read_parsed("loss", config.model.loss, [](const std::string& text) {
+    return std::optional(parse_choice<LossKind>(text));
+  });
+  config.data.regression = is_regression(config.model);
 }
 
 // What the algorithm's name decides.
@@ -89,8 +93,12 @@ void check_model(Sections& sections, Config& config) {
                 " has no hidden layers; mlp has");
   section.check(info.layered || !section.has("activation"), "activation", info.name,
                 " has no activation; mlp has");
-  sections["data"].check(!info.regression() || config.data.classes.empty(), "classes",
-                         "model.name = \"", info.name, "\" predicts a number and has no classes");
+  section.check(info.takes_loss || !config.model.loss, "loss", info.name,
+                " predicts classes; a loss is for ",
+                names_of(model_table(), &ModelInfo::takes_loss));
+  sections["data"].check(!config.data.regression || config.data.classes.empty(), "classes",
+                         "model.name = \"", info.name, config.model.loss ? "\" with a loss" : "\"",
+                         " predicts a number and has no classes");
   if (info.layered) config.data.bias = false;  // its layers have their own
 }
 
@@ -153,6 +161,12 @@ void check_privacy(const TomlSection& section, const Config& config) {
       "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
 }
 
+void check_data(const TomlSection& section, const Config& config) {
+  auto data = config.data;
+  data.guarantee = claims_guarantee(config);
+  section.located(data.fold ? "fold" : "holdout", [&] { check_holdout(data, ""); });
+}
+
 void check_run(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   const bool wide = config.run.precision == Precision::wide;
   section.check(wide || info.may_be_narrow, "precision", info.name,
@@ -189,6 +203,7 @@ Config read_config(const toml::table& root, const std::string& source) {
   check_clipping(sections["algorithm"], info, config);
   check_messages(sections["algorithm"], info, config);
   check_privacy(sections["privacy"], config);
+  check_data(sections["data"], config);
   check_run(sections["run"], info, config);
   return config;
 }

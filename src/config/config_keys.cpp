@@ -23,20 +23,6 @@ constexpr std::size_t kMaxLayers = 1000;
 
 // --- texts of values
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) {
-      out += fmt::format("\\u{:04x}", code);
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
 template <class Value>
 std::string text_of(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>)
@@ -53,15 +39,10 @@ std::string text_of(const Value& value) {
     return in_quotes(to_string(value));
 }
 std::string text_of(const std::optional<double>& value) { return value ? shortest(*value) : ""; }
+std::string text_of(const std::optional<LossKind>& value) { return value ? text_of(*value) : ""; }
 
 std::string text_of(const std::vector<std::size_t>& widths) {
   return fmt::format("[{}]", fmt::join(widths, ", "));
-}
-
-// -1 and not -1.0, as data files have it.
-std::string label_text(double label) {
-  const bool whole = label == std::floor(label) && std::abs(label) <= 1e9;
-  return whole ? std::to_string(static_cast<std::int64_t>(label)) : shortest(label);
 }
 
 // As a range where it is one: neighbours compare the text, and show it where it differs.
@@ -211,6 +192,8 @@ struct Range {
 constexpr Range kPositive = {"a number > 0", [](double x) { return x > 0; }};
 constexpr Range kNotNegative = {"a number >= 0", [](double x) { return x >= 0; }};
 constexpr Range kShare = {"a number in (0, 1]", [](double x) { return x > 0 && x <= 1; }};
+constexpr Range kPartOrNone = {"a number from 0 to below 1",
+                               [](double x) { return x >= 0 && x < 1; }};
 constexpr Range kProbability = {"a number strictly between 0 and 1",
                                 [](double x) { return x > 0 && x < 1; }};
 
@@ -249,7 +232,7 @@ auto parsed(Parse parse) {
       [parse](TomlSection& from, Name name, auto& value) { from.read_parsed(name, value, parse); };
 }
 
-// A text that may be file:NAME.
+// A text that may be file:NAME or model:NAME.
 template <class Get>
 ConfigKey spec_row(std::string_view path, Get get, std::string type, const char* help) {
   auto key = row(path, get, std::move(type), help);
@@ -278,6 +261,27 @@ ConfigKey number_row(std::string_view path, Get get, Range range, const char* he
     from.check(!found || range.holds(*found), name, "expected ", range.text, ", found ",
                found.value_or(0));
   });
+}
+
+// A number above 0, or "auto", which is kept as 0 until the run is assembled.
+template <class Get>
+ConfigKey auto_row(std::string_view path, Get get, Range range, const char* help) {
+  const auto type = concat(range.text, ", or \"auto\"");
+  auto key = row(path, get, type, help, [=](TomlSection& from, Name name, double& value) {
+    const auto* node = from.find(name);
+    const bool is_auto =
+        node != nullptr && node->is_string() && node->value<std::string>() == "auto";
+    if (is_auto) value = 0;
+    if (node == nullptr || is_auto) return;
+    from.check(node->is_number(), name, "expected ", type, ", found ", toml_text(*node));
+    from.read(name, value);
+    from.check(range.holds(value), name, "expected ", type, ", found ", value);
+  });
+  key.text = [get, text = std::move(key.text)](const Config& config) {
+    return get(config) == 0 ? in_quotes("auto") : text(config);
+  };
+  key.words = {"auto"};
+  return key;
 }
 
 template <class Get>
@@ -332,7 +336,30 @@ ConfigKey conduct(ConfigKey key) {
   return key;
 }
 
+// What is in the file is compared, column by column (see identity), not what it is called.
+ConfigKey schema_row() {
+  auto key = file_row(
+      "data.schema", [](auto& config) -> auto& { return config.data.schema_file; },
+      "what the columns of csv files mean; porter data schema writes one");
+  key.scope = KeyScope::conduct;
+  key.read = [](TomlSection& from, Config& config) {
+    from.read("schema", config.data.schema_file);
+    if (!config.data.schema_file.empty())
+      config.data.schema = from.located("schema", [&] {
+        return std::make_shared<const Schema>(load_schema(config.data.schema_file));
+      });
+  };
+  return key;
+}
+
 bool is_layered(const Config& config) { return find_model(config.model.name).layered; }
+
+// Not the loss that the model has anyway.
+bool has_other_loss(const Config& config) {
+  auto unless_stated = config.model;
+  unless_stated.loss.reset();
+  return regression_loss(config.model) != regression_loss(unless_stated);
+}
 
 std::vector<ConfigKey> make_keys() {
   return {
@@ -340,8 +367,10 @@ std::vector<ConfigKey> make_keys() {
           [](const Config& c) { return c.data.train.empty() && c.data.train_images.empty(); },
           with_words(known_data(), &KnownData::name,
                      row(KEY(data.name), "a known data set", "porter list data has them"))),
-      file_row(KEY(data.train), "training rows instead of name: libsvm, csv or npz, also .gz"),
+      file_row(KEY(data.train),
+               "training rows instead of name: libsvm, csv or npz, also .gz, .zst"),
       file_row(KEY(data.test), "test rows"),
+      schema_row(),
       file_row(KEY(data.train_images), "training rows as IDX"),
       file_row(KEY(data.train_labels), "their labels"),
       file_row(KEY(data.test_images), "test rows as IDX"),
@@ -355,6 +384,12 @@ std::vector<ConfigKey> make_keys() {
           "data.split", [](auto& config) -> auto& { return config.split; },
           "shuffled, contiguous, by-label, dirichlet:A", "how training rows are given to agents",
           parsed(parse_split)),
+      only_where([](const Config& config) { return config.data.holdout > 0; },
+                 number_row(KEY(data.holdout), kPartOrNone,
+                            "share of the rows that becomes the test set, where there is none")),
+      only_where(
+          [](const Config& config) { return bool(config.data.fold); },
+          row(KEY(data.fold), "I/K", "the same: the I-th of K equal parts", parsed(parse_fold))),
       choice_row(KEY(data.scale), "how features are scaled, measured on the training rows"),
       only_where([](const Config& config) { return config.data.plants_outliers(); },
                  row(KEY(data.outliers), "none, FRACTION:FACTOR",
@@ -369,6 +404,14 @@ std::vector<ConfigKey> make_keys() {
       only_where(is_layered, row(KEY(model.hidden), "a list of widths such as [64]",
                                  "hidden layers of an mlp", read_hidden)),
       only_where(is_layered, choice_row(KEY(model.activation), "of the hidden layers")),
+      only_where(has_other_loss,
+                 with_words(Choices<LossKind>::table, &Choice<LossKind>::text,
+                            row(KEY(model.loss), choice_list<LossKind>(all_choices<LossKind>()),
+                                "of a regression: linear (cauchy unless given), or mlp, which "
+                                "then predicts numbers",
+                                parsed([](const std::string& text) {
+                                  return std::optional(parse_choice<LossKind>(text));
+                                })))),
 
       count_row(KEY(network.agents), 1, "how many agents, n"),
       with_words(graph_table(), &GraphInfo::example,
@@ -381,8 +424,8 @@ std::vector<ConfigKey> make_keys() {
       with_words(algorithm_table(), &AlgorithmInfo::name,
                  row(KEY(algorithm.name), "an algorithm", "porter list algorithms has them")),
       count_row(KEY(algorithm.rounds), 1, "T, gradients of each agent"),
-      number_row(KEY(algorithm.step), kPositive, "step size eta"),
-      number_row(KEY(algorithm.consensus), kShare, "consensus step size gamma"),
+      auto_row(KEY(algorithm.step), kPositive, "step size eta"),
+      auto_row(KEY(algorithm.consensus), kShare, "consensus step size gamma"),
       with_text(batch_text, row(KEY(algorithm.batch), "a whole number >= 1, or \"full\"",
                                 "records in a gradient, b", read_batch)),
       row(KEY(algorithm.clip), "smooth:TAU, linear:TAU, none",
@@ -394,8 +437,9 @@ std::vector<ConfigKey> make_keys() {
       with_reader(read_unbiased,
                   row(KEY(algorithm.unbiased), "true or false",
                       "scale messages to be unbiased; true with a server where possible")),
-      spec_row(KEY(algorithm.start), "zeros, normal:STDDEV, numpy:STDDEV:SEED, file:X0.npy",
-               "x0, the same at all agents"),
+      spec_row(KEY(algorithm.start),
+               "zeros, normal:STDDEV, numpy:STDDEV:SEED, file:X0.npy, model:MODEL.npz",
+               "x0, the same at all agents; model: the x_mean of a trained one"),
       number_row(KEY(algorithm.shift), kNotNegative,
                  "SoteriaFL's gamma_s; from omega unless given"),
       number_row(KEY(algorithm.snapshot), {"a probability in (0, 1]", kShare.holds},
@@ -460,8 +504,8 @@ std::string with_file(const ConfigKey& key, const std::string& text,
   if (!key.file || text.empty()) return text;
   if (!key.spec) return rename(text);
   const auto spec = split_spec(text);
-  const bool names_file = spec.name == "file" && spec.argument;
-  return names_file ? "file:" + rename(std::string(*spec.argument)) : text;
+  const bool names_file = (spec.name == "file" || spec.name == "model") && spec.argument;
+  return names_file ? concat(spec.name, ':', rename(std::string(*spec.argument))) : text;
 }
 
 std::map<std::string, std::string> identity(const Config& config) {
@@ -477,6 +521,9 @@ std::map<std::string, std::string> identity(const Config& config) {
     }
     if (auto text = key.text(shared); !text.empty()) texts[key.path()] = std::move(text);
   }
+  if (config.data.schema)
+    for (auto& [name, text] : schema_facts(*config.data.schema))
+      texts["schema: " + name] = std::move(text);
   return texts;
 }
 

@@ -8,9 +8,11 @@
 #include <new>
 #include <numeric>
 
+#include "model_start.hpp"
 #include "porter/core/error.hpp"
 #include "run_size.hpp"
 #include "start.hpp"
+#include "train/auto_steps.hpp"
 #include "train/evaluator.hpp"
 #include "train/run_data.hpp"
 
@@ -54,10 +56,10 @@ double share_off_background(const Dataset& data) {
 double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
   const auto& info = find_model(model.name);
   if (info.single_score())
-    return static_cast<double>(data.values.size()) / static_cast<double>(data.rows());
+    return static_cast<double>(data.values.size() * data.outputs) /
+           static_cast<double>(data.rows());
   const auto hidden = info.layered ? model.hidden : std::vector<std::size_t>{};
-  const auto width = static_cast<double>(
-      hidden.empty() ? std::max<std::size_t>(data.classes.size(), 1) : hidden[0]);
+  const auto width = static_cast<double>(hidden.empty() ? data.scores() : hidden[0]);
   const auto features = static_cast<double>(data.features);
   const double entries = features * share_off_background(data);
   const double saved = std::max(0.0, features * width - 3 * entries * (width + 5));
@@ -76,6 +78,11 @@ void use_data(RunParts& parts, bool own_model) {
   require(pooled || data.agents.value_or(agents) == agents, ErrorKind::usage,
           "network.agents: expected ", data.agents.value_or(0), " for the data of ",
           data.agents.value_or(0), " agents, found ", agents);
+  require(!data.test ||
+              (data.test->features == train.features && data.test->scores() == train.scores()),
+          ErrorKind::usage, "the test set must be like the training set: expected ", train.features,
+          " features and ", train.scores(), " classes or targets, found ",
+          data.test ? data.test->features : 0, " and ", data.test ? data.test->scores() : 0);
   const std::size_t m = data.holder ? train.rows() : train.rows() / agents;
   require(config.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
           m, " samples that an agent holds, found ", config.algorithm.batch);
@@ -107,7 +114,9 @@ void use_data(RunParts& parts, bool own_model) {
        .parameters_per_row = guarantee || own_model
                                  ? static_cast<double>(facts.dim)
                                  : parameters_per_row(config.model, train, facts.dim),
-       .noised = config.privacy.has_value()});
+       .noised = config.privacy.has_value(),
+       .agents_in_double = is_regression(config.model) &&
+                           (find_model(config.model.name).layered || train.outputs > 1)});
 }
 
 std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) {
@@ -190,18 +199,20 @@ BatchSampler RunParts::sampler() const {
 RunParts assemble(const Config& config, Sources sources) {
   RunParts parts;
   parts.config = config;
-  const bool own_model = sources.model != nullptr;
+  parts.own_model = sources.model != nullptr;
   parts.data = sources.data ? std::move(*sources.data) : load_run_data(config);
   const auto& train = *parts.data.train;
-  parts.model = own_model ? std::move(sources.model)
-                          : make_model(config.model, train.features, train.classes.size());
-  use_data(parts, own_model);
+  parts.model = parts.own_model
+                    ? std::move(sources.model)
+                    : make_model(config.model, train.features, train.classes.size(), train.outputs);
+  use_data(parts, parts.own_model);
   parts.network = build_network(parts, sources);
   parts.compressor = build_compressor(parts, sources);
   const auto dim = parts.facts.dim;
   if (config.run.engine == EngineKind::simulate) expect_room(parts.facts, config.run.precision);
   parts.start = within_memory(parts.facts, [&] {
-    return sources.start.empty() ? starting_point(config, train, dim) : std::move(sources.start);
+    if (!sources.start.empty()) return std::move(sources.start);
+    return starts_from_model(config) ? model_start(parts) : starting_point(config, train, dim);
   });
   require(parts.start.size() == dim, ErrorKind::usage, "the start that is given has ",
           parts.start.size(), " entries, but the model has d = ", dim);
@@ -211,6 +222,11 @@ RunParts assemble(const Config& config, Sources sources) {
       std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(sources.accounts));
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
+  auto& algorithm = parts.config.algorithm;
+  if (algorithm.consensus == 0)
+    algorithm.consensus = keyed("algorithm.consensus", [&] { return auto_consensus(parts); });
+  if (algorithm.step == 0)
+    algorithm.step = keyed("algorithm.step", [&] { return auto_step(parts, parts.own_model); });
   return parts;
 }
 
@@ -247,14 +263,17 @@ RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Datas
   auto all = std::make_shared<Dataset>();
   all->features = first.features;
   all->classes = first.classes;
+  all->outputs = first.outputs;
   if (first.sparse()) all->row_starts = {0};
   for (std::size_t i = 0; i < agents.size(); ++i) {
     const auto& own = agents[i];
     require(own.rows() == first.rows() && own.features == first.features &&
-                own.classes == first.classes && own.sparse() == first.sparse(),
+                own.classes == first.classes && own.outputs == first.outputs &&
+                own.sparse() == first.sparse(),
             ErrorKind::usage, "the agents' data must be alike: agent 0 has ", first.rows(),
-            " rows of ", first.features, " features and ", first.classes.size(), " classes, agent ",
-            i, " has ", own.rows(), " of ", own.features, " and ", own.classes.size());
+            " rows of ", first.features, " features and ", first.classes.size(),
+            " classes (targets: ", first.outputs, "), agent ", i, " has ", own.rows(), " of ",
+            own.features, " and ", own.classes.size(), " (", own.outputs, ")");
     append(own, *all);
   }
   return {.train = std::move(all),

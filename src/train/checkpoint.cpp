@@ -116,6 +116,22 @@ void require_version(const Npz& members, const std::string& source) {
           Checkpoint::kVersion, "; end the run with the porter that began it, or start it anew");
 }
 
+// Ids of runs as one text. Between them stands what no id holds.
+std::string joined(const std::vector<std::string>& ids) {
+  std::string text;
+  for (const auto& id : ids) (text += text.empty() ? "" : ",") += id;
+  return text;
+}
+std::vector<std::string> separated(std::string_view text) {
+  std::vector<std::string> ids;
+  while (!text.empty()) {
+    const auto id = text.substr(0, text.find(','));
+    ids.emplace_back(id);
+    text.remove_prefix(std::min(text.size(), id.size() + 1));
+  }
+  return ids;
+}
+
 // Where an agent's own row is: alone, or among those of its neighbours.
 std::size_t own_row(const Checkpoint& part, const NpyArray& rows, std::uint32_t agent) {
   if (rows.shape[0] == 1) return 0;
@@ -149,6 +165,10 @@ Npz to_npz(const Checkpoint& checkpoint) {
   if (!checkpoint.agents.empty())
     members["agents"] =
         pack(std::vector<double>(checkpoint.agents.begin(), checkpoint.agents.end()));
+  if (!checkpoint.earlier_runs.empty())
+    members["earlier_runs"] = pack(joined(checkpoint.earlier_runs));
+  members["output"] =
+      pack(std::vector<double>{double(checkpoint.output_round), double(checkpoint.output_agent)});
   for (const auto& [name, rows] : checkpoint.matrices) members[kMatrix + name] = rows;
   return members;
 }
@@ -161,6 +181,17 @@ Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
   if (members.contains("agents"))
     for (const double agent : in.array("agents").values)
       checkpoint.agents.push_back(in.as_count<std::uint32_t>("agents", agent));
+  if (members.contains("earlier_runs")) {
+    std::string ids;
+    in.read("earlier_runs", ids);
+    checkpoint.earlier_runs = separated(ids);
+  }
+  if (members.contains("output")) {
+    const auto& output = in.array("output").values;
+    require(output.size() == 2, ErrorKind::io, source, ": output must be two numbers");
+    checkpoint.output_round = in.as_count<std::uint32_t>("output", output[0]);
+    checkpoint.output_agent = in.as_count<std::uint32_t>("output", output[1]);
+  }
   const std::string_view prefix = kMatrix;
   for (const auto& [name, rows] : members)
     if (name.starts_with(prefix)) checkpoint.matrices[name.substr(prefix.size())] = rows;

@@ -2,7 +2,9 @@
 #include "train/evaluator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
+#include <tuple>
 
 #include "core/vector_math.hpp"
 #include "data/summary.hpp"
@@ -56,8 +58,15 @@ std::vector<Model::Totals> evaluate_points(const Model& model, const Dataset& da
       auto& sum = totals[piece / runs * kGroup + p];
       sum.loss += parts[piece][p].loss;
       sum.correct += parts[piece][p].correct;
+      sum.squared_error += parts[piece][p].squared_error;
     }
   return totals;
+}
+
+Fit fit_of(double squared_error, std::size_t values, double spread) {
+  Fit fit{std::sqrt(squared_error / static_cast<double>(std::max<std::size_t>(values, 1)))};
+  if (spread > 0) fit.r2 = 1 - squared_error / spread;
+  return fit;
 }
 
 // The mean of equal rows is off by rounding; that is no disagreement.
@@ -82,10 +91,14 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
   });
   const auto rows = static_cast<double>(std::max<std::size_t>(data.rows(), 1));
   Evaluation result;
-  for (const auto& [loss, correct] : totals) {
-    result.loss += loss / rows;
-    result.accuracy += static_cast<double>(correct) / rows;
+  double squared_error = 0;
+  for (const auto& run : totals) {
+    result.loss += run.loss / rows;
+    result.accuracy += static_cast<double>(run.correct) / rows;
+    squared_error += run.squared_error;
   }
+  if (data.classes.empty())
+    result.fit = fit_of(squared_error, data.labels.size(), target_spread(data));
   if (with_gradient) {
     result.gradient = mean_row(gradients);
     for (double& value : result.gradient) value *= kRuns / rows;
@@ -119,11 +132,14 @@ void Evaluator::measure(const Rows& X, MetricsRow& row) const {
     row.loss = train.loss;
     row.grad_norm_sq = squared_norm(train.gradient);
     if (classes) row.train_accuracy = train.accuracy;
+    if (train.fit)
+      std::tie(row.train_rmse, row.train_r2) = std::tie(train.fit->rmse, train.fit->r2);
   }
   if (test_ != nullptr) {
     const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
     row.test_loss = test.loss;
     if (classes) row.test_accuracy = test.accuracy;
+    if (test.fit) std::tie(row.test_rmse, row.test_r2) = std::tie(test.fit->rmse, test.fit->r2);
   }
   row.consensus_error = consensus_error(X, x);
   measure_agents(X, row);
@@ -133,11 +149,14 @@ void Evaluator::measure_agents(const Rows& X, MetricsRow& row) const {
   if (X.agents() == 1) {  // everybody stands at the average
     row.agent_loss_mean = row.agent_loss_worst = row.loss;
     row.agent_accuracy_mean = row.agent_accuracy_worst = row.test_accuracy;
+    row.agent_rmse_mean = row.agent_rmse_worst = row.test_rmse;
+    row.agent_r2_mean = row.agent_r2_worst = row.test_r2;
     return;
   }
   const auto points = measured_points(X);
   if (row.raw) measure_losses(points, row);
   if (row.test_accuracy) measure_accuracies(points, row);
+  if (row.test_rmse) measure_fits(points, row);
 }
 
 void Evaluator::measure_losses(std::span<const std::span<const double>> points,
@@ -150,7 +169,7 @@ void Evaluator::measure_losses(std::span<const std::span<const double>> points,
   for (const auto& totals : train) {
     const double loss = totals.loss / train_rows;
     row.agent_loss_mean += loss / agents;
-    if (!(loss <= row.agent_loss_worst)) row.agent_loss_worst = loss;  // a NaN is the worst
+    if (std::isnan(loss) || loss > row.agent_loss_worst) row.agent_loss_worst = loss;
   }
 }
 
@@ -165,6 +184,25 @@ void Evaluator::measure_accuracies(std::span<const std::span<const double>> poin
     *row.agent_accuracy_mean += accuracy / agents;
     row.agent_accuracy_worst = std::min(*row.agent_accuracy_worst, accuracy);
   }
+}
+
+// R2 falls as the error rises, so the agent with the largest error, or NaN, is the worst by both.
+void Evaluator::measure_fits(std::span<const std::span<const double>> points,
+                             MetricsRow& row) const {
+  const double spread = target_spread(agent_test_);
+  const auto agents = static_cast<double>(points.size());
+  double rmse = 0, r2 = 0;
+  std::optional<Fit> worst;
+  for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {
+    const auto fit = fit_of(totals.squared_error, agent_test_.labels.size(), spread);
+    rmse += fit.rmse / agents;
+    r2 += fit.r2.value_or(0) / agents;
+    if (!worst || std::isnan(fit.rmse) || fit.rmse > worst->rmse) worst = fit;
+  }
+  row.agent_rmse_mean = rmse;
+  row.agent_rmse_worst = worst->rmse;
+  if (worst->r2) row.agent_r2_mean = r2;
+  row.agent_r2_worst = worst->r2;
 }
 
 }  // namespace porter

@@ -27,6 +27,15 @@ void allow_ledgers(std::size_t count) {
           "open files to the ", needed, " that ", count, " ledgers need (ulimit -n)");
 }
 
+// A run that was extended goes on with the ledgers that it had.
+std::string run_of_ledger(const std::filesystem::path& file, const Trainer& trainer) {
+  const auto& earlier = trainer.earlier_runs();
+  if (!earlier.empty() && std::filesystem::exists(file))
+    if (const auto found = read_ledger(file).header.run_id; std::ranges::count(earlier, found) > 0)
+      return found;
+  return run_id(trainer.config());
+}
+
 }  // namespace
 
 void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, bool started,
@@ -38,7 +47,7 @@ void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, 
   allow_ledgers(hosted.size());
   for (const auto agent : hosted) {
     const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
-    const LedgerHeader header{.run_id = run_id(config),
+    const LedgerHeader header{.run_id = run_of_ledger(file, trainer),
                               .agent = agent,
                               .sampler = std::string(choice_text(config.privacy->sampler)),
                               .adjacency = std::string(choice_text(config.privacy->adjacency)),

@@ -26,10 +26,16 @@ std::string hash_of(const std::vector<T>& values) {
   return sha256_hex({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
 }
 
+std::string hash_of(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const auto& text : texts) all += concat(text.size(), ' ', text);
+  return sha256_hex(all);
+}
+
 std::string hash_of(const Dataset& data) {
-  return sha256_hex(concat(data.features, hash_of(data.values), hash_of(data.columns),
-                           hash_of(data.row_starts), hash_of(data.labels), hash_of(data.classes),
-                           hash_of(data.voids)));
+  return sha256_hex(concat(data.features, ' ', data.outputs, hash_of(data.values),
+                           hash_of(data.columns), hash_of(data.row_starts), hash_of(data.labels),
+                           hash_of(data.classes), hash_of(data.voids)));
 }
 
 using Facts = std::map<std::string, std::string>;
@@ -63,7 +69,7 @@ void require_equal_facts(MpiSession& session, const Facts& facts) {
 }
 
 std::map<std::string, std::string> shared_facts(const Config& config, const Network& network,
-                                                std::size_t dim) {
+                                                std::size_t dim, const std::vector<double>& start) {
   auto facts = identity(config);
   const auto& [graph, mixing] = network;
   std::string edges, weights;
@@ -74,6 +80,7 @@ std::map<std::string, std::string> shared_facts(const Config& config, const Netw
   facts["graph"] = sha256_hex(edges);
   facts["mixing"] = sha256_hex(weights);
   facts["dim"] = std::to_string(dim);
+  if (!start.empty()) facts["the start x0"] = hash_of(start);
   return facts;
 }
 
@@ -95,8 +102,7 @@ Link mpi_link(MpiSession& session, const RunParts& parts,
   require_equal_facts(session, keys);
   auto hosting = host_agents(parts, session.size());
   // The same keys may name files that are not the same.
-  auto facts = shared_facts(parts.config, *parts.network, parts.facts.dim);
-  facts["the start x0"] = hash_of(parts.start);
+  auto facts = shared_facts(parts.config, *parts.network, parts.facts.dim, parts.start);
   facts["the training rows"] = hash_of(*parts.data.train);
   facts["the test rows"] = parts.data.test ? hash_of(*parts.data.test) : "none";
   require_equal_facts(session, facts);

@@ -50,6 +50,14 @@ const std::vector<MetricsColumn>& metrics_columns() {
       {"link_bits_per_agent", &MetricsRow::link_bits_per_agent},
       {"epsilon", &MetricsRow::epsilon},
       {"seconds", &MetricsRow::seconds},
+      {"train_rmse", &MetricsRow::train_rmse, true},
+      {"train_r2", &MetricsRow::train_r2, true},
+      {"test_rmse", &MetricsRow::test_rmse},
+      {"test_r2", &MetricsRow::test_r2},
+      {"agent_rmse_mean", &MetricsRow::agent_rmse_mean},
+      {"agent_rmse_worst", &MetricsRow::agent_rmse_worst},
+      {"agent_r2_mean", &MetricsRow::agent_r2_mean},
+      {"agent_r2_worst", &MetricsRow::agent_r2_worst},
   };
   return columns;
 }

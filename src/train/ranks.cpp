@@ -62,7 +62,9 @@ class Files {
   void restore() {
     const std::string source = "the checkpoint of rank 0";
     std::string bytes;
-    if (is_root() && folder_->has_checkpoint()) bytes = read_raw_file(folder_->checkpoint_file());
+    if (is_root())
+      if (const auto checkpoint = folder_->checkpoint_for(trainer_))
+        bytes = encode_npz(to_npz(*checkpoint));
     bytes = from_root(session_, bytes);
     if (is_root())
       folder_->restore(trainer_);

@@ -25,8 +25,10 @@ std::string key_of(const DataOptions& data) {
         &data.test_images, &data.test_labels, &data.outliers})
     key += *text + '\n';
   for (const double label : data.classes) key += shortest(label) + ' ';
+  if (data.schema) key += to_toml(*data.schema) + '\n';
   return key + concat(choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
-                      data.regression, ' ', data.guarantee);
+                      data.regression, ' ', data.guarantee, ' ', shortest(data.holdout), ' ',
+                      to_string(data.fold), ' ', data.test_instead);
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ RunData load_run_data(const Config& config) try {
   auto train = deal(pair.train, config);
   std::shared_ptr<const Dataset> test;
   if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
-  return {std::move(train), std::move(test), std::move(pair.source), std::move(pair.warning)};
+  return {std::move(train), std::move(test), std::move(pair.source), std::move(pair.warning),
+          pair.scaling};
 } catch (const std::bad_alloc&) {
   fail(ErrorKind::io, "data: out of memory while reading ",
        config.data.train.empty() ? config.data.name : config.data.train);
@@ -60,7 +63,7 @@ RunData RunDataCache::get(const Config& config) {
   if (!train) slot = train = deal(pair->train, config);
   std::shared_ptr<const Dataset> test;
   if (pair->test) test = {pair, &*pair->test};
-  return {std::move(train), std::move(test), pair->source, pair->warning};
+  return {std::move(train), std::move(test), pair->source, pair->warning, pair->scaling};
 }
 
 }  // namespace porter

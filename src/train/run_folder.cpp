@@ -4,6 +4,8 @@
 #include <array>
 
 #include "config/difference.hpp"
+#include "core/text.hpp"
+#include "extension.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
@@ -21,9 +23,29 @@ void expect_room_in_file(const RunFacts& facts) {
           bytes / 0x1p30, " GiB, and model.npz holds at most 4 GiB");
 }
 
+// A final state up to this size is kept without being asked for.
+constexpr double kMaxKeptBytes = 64.0 * (1U << 20);
+
+// About what a checkpoint takes: no method has many more matrices than seven. Known to all
+// processes of a run alike, whatever of its state each of them holds.
+double state_bytes(const RunFacts& facts) {
+  return 7.0 * sizeof(double) * static_cast<double>(facts.agents) * static_cast<double>(facts.dim);
+}
+
 constexpr const char* kConfigFile = "config.toml";
+constexpr const char* kSchemaFile = "schema.toml";
 constexpr std::array kFiles = {kConfigFile, "metrics.csv", "summary.json", "privacy.json",
-                               "graph.svg", "model.npz",   "checkpoint"};
+                               "graph.svg", "model.npz",   "checkpoint",   kSchemaFile};
+
+// The file that a config names may hold something else by now.
+void require_same_schema(const fs::path& path, const Config& config) {
+  const auto kept = path / kSchemaFile;
+  if (!config.data.schema || !fs::exists(kept)) return;
+  const auto difference = differing_keys(schema_facts(load_schema(kept)), "the folder",
+                                         schema_facts(*config.data.schema), "data.schema");
+  require(difference.empty(), ErrorKind::usage, "cannot resume: ", path.string(),
+          " was made with another schema (", difference, ")");
+}
 
 }  // namespace
 
@@ -37,7 +59,10 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
   require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,
           "the output folder ", path_.string(), " holds other files and no run; choose another");
   if (existing == ExistingRun::resume) {
-    require_same_config(path_, trainer.config());
+    if (is_extension(path_, trainer.config())) {
+      extended_ = load_config(path_ / kConfigFile);
+      require_same_noise(*extended_, trainer.parts(), path_.string());
+    }
     return;
   }
   require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
@@ -47,26 +72,71 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
   for (const char* name : kFiles) fs::remove_all(path_ / name);
   make_folder(path_, trainer.config());
   write_file(path_ / kConfigFile, config);
+  if (const auto& schema = trainer.config().data.schema)
+    write_file(path_ / kSchemaFile, to_toml(*schema));
   if (const auto& network = trainer.parts().network)
     write_file(path_ / "graph.svg", graph_svg(network->graph, network->mixing));
-  open_metrics(0);
+  open_metrics(std::nullopt);
   ledgers_.open(path_, trainer, started(), 0);
 }
 
-void RunFolder::require_same_config(const fs::path& path, const Config& config) {
+bool RunFolder::is_extension(const fs::path& path, const Config& config) {
   require(fs::exists(path / kConfigFile), ErrorKind::usage, "cannot resume: ", path.string(),
           " holds no run");
-  const auto difference = config_difference(read_file(path / kConfigFile), to_toml(config));
-  require(difference.empty(), ErrorKind::usage, "cannot resume: ", path.string(),
-          " was made with another config (", difference, ")");
+  require_same_schema(path, config);
+  const auto old_text = read_file(path / kConfigFile);
+  const auto difference = config_difference(old_text, to_toml(config));
+  if (difference.empty()) return false;
+  if (has_more_rounds(load_config(path / kConfigFile), old_text, config)) return true;
+  fail(ErrorKind::usage, "cannot resume: ", path.string(), " was made with another config (",
+       difference, ")");
+}
+
+Config RunFolder::with_known_steps(const fs::path& path, Config config) {
+  auto& algorithm = config.algorithm;
+  if ((algorithm.step > 0 && algorithm.consensus > 0) || !fs::exists(path / kConfigFile))
+    return config;
+  const auto known = load_config(path / kConfigFile);
+  if (algorithm.step == 0) algorithm.step = known.algorithm.step;
+  if (algorithm.consensus == 0) algorithm.consensus = known.algorithm.consensus;
+  return config;
 }
 
 bool RunFolder::has_checkpoint() const { return fs::exists(checkpoint_file()); }
 
+std::optional<Checkpoint> RunFolder::checkpoint_for(const Trainer& trainer) const {
+  if (!has_checkpoint()) return std::nullopt;
+  auto checkpoint = load_checkpoint(checkpoint_file());
+  // An extension that was stopped at once has left its own.
+  if (!extended_ || checkpoint.run == run_id(trainer.config())) return checkpoint;
+  const auto rounds = extended_->algorithm.rounds;
+  require(checkpoint.run == run_id(*extended_) && checkpoint.now.round == rounds, ErrorKind::usage,
+          "cannot extend: ", path_.string(), " ended after round ", rounds,
+          ", but its checkpoint is of round ", checkpoint.now.round,
+          "; end it first: --resume with its own config");
+  return trainer.extended(std::move(checkpoint));
+}
+
+// From here on the run is the longer one. The checkpoint comes first: with it alone the next
+// attempt finds the old config and the new run.
+void RunFolder::begin_extension(const Trainer& trainer, const Checkpoint& checkpoint) {
+  require(trainer.may_release(), ErrorKind::privacy, "cannot extend: the budget of ",
+          path_.string(), ", epsilon = ", trainer.config().privacy->epsilon, ", is spent: its ",
+          trainer.releases(), " releases cost ",
+          trainer.privacy().epsilon(trainer.releases()).value_or(0),
+          " and one more would cost more. A ledger keeps the budget that it was opened with");
+  save_checkpoint(checkpoint_file(), checkpoint);
+  write_file(path_ / kConfigFile, to_toml(trainer.config()));
+}
+
 void RunFolder::restore(Trainer& trainer) {
   make_folder(path_, trainer.config());
-  if (has_checkpoint())
-    trainer.restore(load_checkpoint(checkpoint_file()), checkpoint_file().string());
+  const auto checkpoint = checkpoint_for(trainer);
+  require(checkpoint || !extended_, ErrorKind::usage, "cannot extend: ", path_.string(),
+          " has kept no final state to go on from; runs of more than ", kMaxKeptBytes / (1U << 20),
+          " MiB keep one with run.checkpoint = \"every:N\"");
+  if (checkpoint)
+    trainer.restore(*checkpoint, checkpoint_file().string());
   else
     require(!started(), ErrorKind::usage, "cannot resume: ", path_.string(),
             " has begun and holds no checkpoint to go on from (run.checkpoint = \"every:N\" makes "
@@ -77,9 +147,11 @@ void RunFolder::restore(Trainer& trainer) {
   ledgers_.open(path_, trainer, started(), trainer.releases());
   trainer.raise_releases(ledgers_.charges());
   ledgers_.catch_up(trainer);
+  if (extended_) begin_extension(trainer, *checkpoint);
   // From here on the run spends more than they say.
   for (const char* name : {"privacy.json", "summary.json"}) fs::remove(path_ / name);
-  open_metrics(trainer.evaluations_done());
+  const auto& last = trainer.now().previous;
+  open_metrics(last ? std::optional(last->round) : std::nullopt);
 }
 
 bool RunFolder::started() const {
@@ -87,13 +159,17 @@ bool RunFolder::started() const {
   return fs::exists(metrics) && read_file(metrics).size() > metrics_header().size();
 }
 
-// Drops what was written after these rows, half a line after a kill included.
-void RunFolder::open_metrics(std::size_t rows) {
+// Drops what was written after this round, half a line after a kill included.
+void RunFolder::open_metrics(std::optional<std::uint32_t> last_round) {
   metrics_.emplace(path_ / "metrics.csv", AppendFile::Options{});
   const auto text = metrics_->read_lines();
-  std::size_t end = 0;
-  for (std::size_t line = 0; line <= rows && end < text.size(); ++line)
+  std::size_t end = text.empty() ? 0 : text.find('\n') + 1;
+  while (end < text.size()) {
+    const auto cell = std::string_view(text).substr(end, text.find(',', end) - end);
+    const auto round = parse_number<std::uint32_t>(cell);
+    if (!last_round || !round || *round > *last_round) break;
     end = text.find('\n', end) + 1;
+  }
   metrics_->truncate(end);
   if (end == 0) metrics_->append(metrics_header());
 }
@@ -115,10 +191,13 @@ void RunFolder::finish(const Trainer& trainer, TrainStatus status) {
 namespace {
 
 // What secret noise was spent on cannot be computed again, so the end is kept before the model is
-// written: a resumed run that finds it writes the same model.
+// written: a resumed run that finds it writes the same model. Other runs keep it to be extended,
+// where it is small or checkpoints are wanted anyway. All processes of a run decide alike.
 bool wants_last_checkpoint(const Trainer& trainer, TrainStatus status) {
-  return status == TrainStatus::interrupted ||
-         (status != TrainStatus::diverged && trainer.privacy().secure());
+  if (status == TrainStatus::interrupted) return true;
+  return status != TrainStatus::diverged &&
+         (trainer.privacy().secure() || trainer.config().run.checkpoint_every > 0 ||
+          state_bytes(trainer.facts()) <= kMaxKeptBytes);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model_start.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
 #include "porter/privacy/clip.hpp"
@@ -219,6 +220,8 @@ std::vector<std::string> RunPrivacy::not_covered() const {
   if (is_measured(config_.data.scale))
     list.push_back(concat("data.scale = \"", choice_text(config_.data.scale),
                           "\", which is measured on the data"));
+  if (starts_from_model(config_))
+    list.push_back("the records that the model of algorithm.start was learned from");
   if (sigma_ == 0)
     list.push_back("everything: no noise is added");
   else if (!secure_)

@@ -60,7 +60,8 @@ struct RunSize {
   /// That one sample's loss touches. A product with few non-zeros, and a unit's activation, count
   /// as the larger dense product that takes as long.
   double parameters_per_row;
-  bool noised = false;  ///< noise is added to every coordinate of a gradient
+  bool noised = false;            ///< noise is added to every coordinate of a gradient
+  bool agents_in_double = false;  ///< the agents' own points are measured like the average
 };
 
 /// The rounds after which metrics are computed, ascending; always 0 and the last. every:N is taken

@@ -33,9 +33,10 @@ double evaluation_seconds(const RunSize& size) {
       (measured_rows(size.train_rows, size.agents) +
        measured_test_rows(size.test_rows, size.train_rows, size.agents, size.dim)));
   const double values_per_row = static_cast<double>(size.values) / std::max(rows, 1.0);
+  const double agent_product = size.agents_in_double ? kProduct : kAgentProduct;
   const double read = rows + by_agents / static_cast<double>(kPointsOfAReading);
   return products * (size.parameters_per_row * kProduct + kRow) +
-         by_agents * (size.parameters_per_row * kAgentProduct + kAgentRow) +
+         by_agents * (size.parameters_per_row * agent_product + kAgentRow) +
          read * values_per_row * kRead;
 }
 

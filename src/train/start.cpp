@@ -95,14 +95,14 @@ std::vector<double> starting_point(const Config& config, const Dataset& train, s
   const bool numpy = spec.name == "numpy";
   require((numpy ? seed.has_value() : spec.name == "normal" && !rest.argument) && stddev &&
               std::isfinite(*stddev) && *stddev >= 0,
-          ErrorKind::usage, "algorithm.start: expected zeros, normal:STDDEV, numpy:STDDEV:SEED or ",
-          "file:x0.npy, found \"", spec.text, "\"");
+          ErrorKind::usage, "algorithm.start: expected zeros, normal:STDDEV, numpy:STDDEV:SEED, ",
+          "file:x0.npy or model:model.npz, found \"", spec.text, "\"");
   if (!numpy) {
     RngStream(config.run.seed, Draw::start, 0, 0).fill_normal(x);
   } else if (NumpyNormals normal(*seed); find_model(config.model.name).layered) {
     std::vector<std::size_t> widths = {train.features};
     widths.insert(widths.end(), config.model.hidden.begin(), config.model.hidden.end());
-    widths.push_back(train.classes.size());
+    widths.push_back(train.scores());
     fill_layers(normal, widths, x);
   } else {
     for (double& value : x) value = normal();

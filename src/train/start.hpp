@@ -7,7 +7,7 @@
 
 namespace porter {
 
-/// x0 as algorithm.start says.
+/// x0 as algorithm.start says; model_start.hpp has that of model:FILE.
 std::vector<double> starting_point(const Config& config, const Dataset& train, std::size_t dim);
 
 }  // namespace porter

@@ -101,6 +101,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"seed", config.run.seed},
       {"threads", config.run.threads},
   };
+  if (const auto loss = regression_loss(config.model)) json["model_loss"] = choice_text(*loss);
   if (trainer.parts().algorithm().shifts) json["shift"] = facts.compression.shift;
   return json_text(json, 2) + "\n";
 }

@@ -10,6 +10,7 @@
 #include "porter/core/error.hpp"
 #include "run_size.hpp"
 #include "train/evaluator.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {
@@ -154,7 +155,31 @@ void Trainer::with_model(const std::function<void(const NpzParts&)>& use) const 
                     {"x_out", vector(now_.x_out.empty() ? x_mean : now_.x_out)}};
   if (!claims_guarantee(config()))
     parts.insert({"x_best", vector(now_.x_best.empty() ? x_mean : now_.x_best)});
+  const auto about = card();
+  const auto text = about ? card_json(*about) : std::string();
+  if (about) parts.insert({"about", {{text.size()}, {}, std::as_bytes(std::span(text))}});
   use(parts);
+}
+
+// Where the model came from, in words that name no files: it may go to others.
+std::optional<ModelCard> Trainer::card() const {
+  if (parts_.own_model) return std::nullopt;
+  const auto& train = *parts_.data.train;
+  const auto& [algorithm, network] = std::tie(config().algorithm, config().network);
+  return ModelCard{.model = config().model,
+                   .features = train.features,
+                   .classes = train.classes,
+                   .outputs = train.outputs,
+                   .scaling = parts_.data.scaling,
+                   .schema = config().data.schema,
+                   .run = run_id(config()),
+                   .privacy = privacy_json(*this),
+                   .origin = {{"method", algorithm.name},
+                              {"rounds", std::to_string(round())},
+                              {"agents", std::to_string(facts().agents)},
+                              {"compressor", algorithm.compressor},
+                              {"graph", parts_.network ? network.graph : "none"},
+                              {"seed", std::to_string(config().run.seed)}}};
 }
 
 }  // namespace porter

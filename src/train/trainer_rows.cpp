@@ -108,12 +108,29 @@ std::optional<std::vector<std::uint32_t>> Trainer::kept_agents(bool copied) cons
 
 Checkpoint Trainer::checkpoint() {
   gather();
-  Checkpoint checkpoint{.run = run_id(config()), .now = now_, .traffic = traffic()};
+  Checkpoint checkpoint{.run = run_id(config()),
+                        .earlier_runs = earlier_runs_,
+                        .output_round = facts().output_round,
+                        .output_agent = facts().output_agent,
+                        .now = now_,
+                        .traffic = traffic()};
   if (auto agents = kept_agents(true)) checkpoint.agents = std::move(*agents);
   for (const auto& [name, matrix, copied] : algorithm_->state()) {
     const auto agents = kept_agents(copied);
     auto& packed = checkpoint.matrices[name];
     std::visit([&](const auto* rows) { packed = pack(*rows, agents); }, matrix);
+  }
+  return checkpoint;
+}
+
+Checkpoint Trainer::extended(Checkpoint checkpoint) const {
+  auto& now = checkpoint.now;
+  checkpoint.earlier_runs.push_back(checkpoint.run);
+  checkpoint.run = run_id(config());
+  if (facts().output_round > now.round) {
+    checkpoint.output_round = facts().output_round;
+    checkpoint.output_agent = facts().output_agent;
+    now.x_out.clear();
   }
   return checkpoint;
 }
@@ -140,6 +157,11 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& source) {
   }
   const auto releases = now_.releases;
   now_ = now;
+  earlier_runs_ = checkpoint.earlier_runs;
+  if (checkpoint.output_round > 0) {  // of a run that was extended it may be another than drawn
+    parts_.facts.output_round = checkpoint.output_round;
+    parts_.facts.output_agent = checkpoint.output_agent;
+  }
   raise_releases(releases);
   if (is_root() || !meets())  // the processes' counts are summed up
     algorithm_->traffic() = checkpoint.traffic;

@@ -80,6 +80,16 @@ TEST(AgentData, NoRecordKeepsItFromStarting) {
   EXPECT_TRUE(says(OwnData(stated, false, one_class).end(), "ca.crt"));
 }
 
+TEST(AgentData, NothingIsHeldOut) {
+  for (const char* key : {"holdout = 0.2", "fold = \"1/5\""})
+    for (const bool insecure : {false, true})
+      EXPECT_TRUE(says(
+          OwnData(concat("name = \"phishing\"\nclasses = [0, 1]\nfeatures = 3\n", key), insecure)
+              .end(),
+          "an agent trains on all rows of its file"))
+          << key;
+}
+
 TEST(AgentData, ItsOwnDataAreCopiedNowhere) {
   const TempDir cache;
   const char* before = getenv("XDG_CACHE_HOME");
@@ -105,6 +115,33 @@ TEST(AgentData, NeighboursCompareClassesAndFeatures) {
   EXPECT_EQ(ours["data.classes"], "[0, 1]");
   EXPECT_EQ(ours["data.features"], "3");
   EXPECT_NE(facts("classes = [1, 0]\nfeatures = 3"), ours);
+}
+
+// What a schema means is compared, column by column; not what its file is called or how an owner's
+// table is written.
+TEST(AgentData, NeighboursCompareSchemas) {
+  const TempDir folder;
+  const auto facts = [&](const std::string& file, const std::string& label,
+                         const std::string& columns) {
+    write_file(folder / file, "[label]\nname = \"y\"\nclasses = " + label + "\n" + columns);
+    const auto config = parse_config(
+        "[data]\ntrain = \"own.csv\"\nschema = \"" + (folder / file).string() + "\"", "c.toml");
+    auto graph = make_graph("complete", 2, 1);
+    auto mixing = make_mixing("metropolis", graph);
+    return shared_facts(config, {std::move(graph), std::move(mixing)}, 4);
+  };
+  const std::string a = "[[column]]\nname = \"a\"\n", b = "[[column]]\nname = \"b\"\n";
+  const auto ours = facts("s.toml", "[\"no\", \"yes\"]", a + b);
+  EXPECT_EQ(facts("other.toml", "[\"no\", \"yes\"]", a + "unit = \"cm\"\n" + b), ours);
+  const auto differing = [&](const std::map<std::string, std::string>& theirs) {
+    std::string keys;
+    for (const auto& [key, value] : ours)
+      if (!theirs.contains(key) || theirs.at(key) != value) keys += key + ";";
+    return keys;
+  };
+  EXPECT_EQ(differing(facts("s.toml", "[\"yes\", \"no\"]", a + b)), "schema: label;");
+  EXPECT_EQ(differing(facts("s.toml", "[\"no\", \"yes\"]", b + a)),
+            "schema: column a;schema: column b;");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +15,7 @@
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/npy.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "sanitized.hpp"
 #include "says.hpp"
@@ -520,6 +522,16 @@ TEST_F(AgentRunTest, ItsRecordNamesItsOwnDataAndNothingRaw) {
       << metrics;
 }
 
+TEST_F(AgentRunTest, AStepThatIsAutoIsANumberInItsFolder) {
+  const std::vector<std::string> set = {"algorithm.consensus=auto", "privacy.epsilon=1"};
+  start_other(set);
+  ASSERT_EQ(run(dir_ / "a", set), "finished");
+  EXPECT_GT(load_config(dir_ / "a" / "config.toml").algorithm.consensus, 0);
+  EXPECT_EQ(run(dir_ / "a", set), "finished") << "the folder is its own";
+  // Without public bounds agents would find different steps.
+  EXPECT_TRUE(says(run(dir_ / "c", {"algorithm.step=auto"}), "how many records an agent has"));
+}
+
 TEST_F(AgentRunTest, SaysThatItStartsBeforeAnythingCanFail) {
   fs::create_directories(dir_ / "a" / "checkpoint");
   write_file(dir_ / "a" / "config.toml", to_toml(options(0).config));
@@ -529,6 +541,30 @@ TEST_F(AgentRunTest, SaysThatItStartsBeforeAnythingCanFail) {
   with.after_round = [&](const AgentStatus& status) { states.push_back(status.state); };
   EXPECT_NE(ending([&] { run_agent(options(0), dir_ / "a", with); }), "finished");
   EXPECT_EQ(states, std::vector<std::string>{"starting"});
+}
+
+// Two files of one name need not hold the same numbers.
+TEST_F(AgentRunTest, NeighboursCompareWhatTheirStartsHold) {
+  const auto fact = [&](const std::string& folder, double value) {
+    const auto d = assemble(options(0).config).facts.dim;
+    fs::create_directories(dir_ / folder);
+    save_npz(dir_ / folder / "model.npz", {{"x_mean", {{d}, std::vector<double>(d, value)}}});
+    auto with = hooks();
+    std::map<std::string, std::string> facts;
+    with.connect = [&](const Hosting&, const NetworkOptions& network) {
+      facts = network.facts;
+      throw Killed();
+      return std::unique_ptr<NetworkTransport>();
+    };
+    const auto start = "algorithm.start=model:" + (dir_ / folder / "model.npz").string();
+    EXPECT_EQ(ending([&] { run_agent(options(0, {start}), dir_ / ("out-" + folder), with); }),
+              "killed");
+    EXPECT_EQ(facts.at("algorithm.start"), "\"model:model.npz\"");
+    return facts.at("the start x0");
+  };
+  const auto first = fact("one", 0.5);
+  EXPECT_EQ(fact("two", 0.5), first);
+  EXPECT_NE(fact("three", 0.25), first);
 }
 
 }  // namespace

@@ -63,16 +63,19 @@ TEST(CompressDifference, DoesNotAllocateOnceItsBuffersAreThere) {
 }
 
 TEST(GradientSum, DoesNotAllocateOnceItHasItsMemory) {
-  const std::vector<ModelOptions> models = {{.name = "logistic", .lambda = 0.1},
-                                            {.name = "softmax"},
-                                            {.name = "mlp", .hidden = {5}},
-                                            {.name = "mlp", .lambda = 0.1, .hidden = {6, 4, 3}}};
+  const std::vector<ModelOptions> models = {
+      {.name = "logistic", .lambda = 0.1},
+      {.name = "softmax"},
+      {.name = "mlp", .hidden = {5}},
+      {.name = "mlp", .lambda = 0.1, .hidden = {6, 4, 3}},
+      {.name = "linear"},
+      {.name = "mlp", .hidden = {5}, .loss = LossKind::huber}};
   const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
   std::vector<std::uint32_t> rows(150);
   std::iota(rows.begin(), rows.end(), 0U);
   for (const auto& options : models)
     for (const bool sparse : {false, true}) {
-      const std::size_t classes = options.name == "logistic" ? 2 : 3;
+      const std::size_t classes = is_regression(options) ? 0 : options.name == "logistic" ? 2 : 3;
       const auto data = toy_data(200, 12, classes, sparse);
       const auto model = make_model(options, 12, classes);
       const std::vector<double> x(model->dim(), 0.1);

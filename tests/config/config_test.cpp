@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
@@ -65,6 +66,8 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
         "= 9007199254740993",
         "[algorithm]\nname = \"dsgd\"",
         "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
+        "[model]\nname = \"mlp\"\nloss = \"cauchy\"",
+        "[model]\nname = \"linear\"\nloss = \"huber\"",
         "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
         "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = [-1, 1, 2.5]",
         "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = \"-3..120\"",
@@ -75,6 +78,27 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
     const auto once = to_toml(parse_config(text, "c.toml"));
     EXPECT_EQ(to_toml(parse_config(once, "resolved")), once);
   }
+}
+
+// A loss that is what the model has anyway is not written: old configs keep their texts and ids.
+TEST(Config, ALossIsPartOfARunOnlyWhereItIsAnother) {
+  const auto with = [](const std::string& keys) {
+    return parse_config("[model]\n" + keys, "c.toml");
+  };
+  const auto linear = with("name = \"linear\""), mlp = with("name = \"mlp\"");
+  EXPECT_EQ(to_toml(linear).find("loss"), std::string::npos);
+  EXPECT_EQ(to_toml(mlp).find("loss"), std::string::npos);
+  EXPECT_EQ(run_id(with("name = \"linear\"\nloss = \"cauchy\"")), run_id(linear));
+  EXPECT_NE(run_id(with("name = \"linear\"\nloss = \"squared\"")), run_id(linear));
+  EXPECT_NE(run_id(with("name = \"mlp\"\nloss = \"cauchy\"")), run_id(mlp));
+  EXPECT_NE(to_toml(with("name = \"mlp\"\nloss = \"cauchy\"")).find("loss = \"cauchy\""),
+            std::string::npos);
+  // As before there was a choice.
+  EXPECT_EQ(run_id(parse_config("", "c.toml")), "c657b2babb99deaec87906e5eb7e0d63");
+  EXPECT_EQ(run_id(linear), "d075f49746ebc9a4d28a329dd78d8c77");
+  EXPECT_TRUE(linear.data.regression);
+  EXPECT_FALSE(mlp.data.regression);
+  EXPECT_TRUE(with("name = \"mlp\"\nloss = \"huber\"").data.regression);
 }
 
 TEST(Config, DefaultsFollowTheAlgorithm) {
@@ -114,6 +138,15 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"seed = 1", {"c.toml:1", "seed"}},
       {"[algorithm]\nstep = \"big\"", {"c.toml:2", "algorithm.step", "expected a number", "big"}},
       {"[algorithm]\nstep = 0", {"algorithm.step", "> 0"}},
+      {"[algorithm]\nstep = \"automatic\"",
+       {"c.toml:2", "algorithm.step", "\"auto\"", "automatic"}},
+      {"[algorithm]\nconsensus = true", {"c.toml:2", "algorithm.consensus", "\"auto\"", "true"}},
+      {"[data]\nname = \"phishing\"\nholdout = 1", {"c.toml:3", "data.holdout", "below 1"}},
+      {"[data]\nname = \"phishing\"\nfold = \"6/5\"", {"c.toml:3", "data.fold", "such as 2/5"}},
+      {"[data]\nname = \"a9a\"\nholdout = 0.2", {"c.toml:3", "data.holdout", "has one"}},
+      {"[data]\ntrain = \"a\"\ntest = \"b\"\nfold = \"1/5\"",
+       {"c.toml:4", "data.fold", "test files"}},
+      {"[data]\nname = \"phishing\"\nholdout = 0.2\nfold = \"1/5\"", {"data.fold", "found both"}},
       {"[data]\nclasses = 3", {"c.toml:2", "data.classes", "[-1, 1]", "found 3"}},
       {"[data]\nclasses = [1]", {"data.classes", "2 to 1000", "found 1"}},
       {"[data]\nclasses = [1, 2, 1]", {"data.classes", "twice"}},
@@ -123,6 +156,11 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[data]\nclasses = \"9..0\"", {"data.classes", "9..0"}},
       {"[data]\nclasses = \"0..100000\"", {"data.classes", "at most 1000"}},
       {"[data]\nclasses = [0, 1]\n[model]\nname = \"linear\"", {"data.classes", "linear"}},
+      {"[data]\nclasses = [0, 1]\n[model]\nname = \"mlp\"\nloss = \"squared\"",
+       {"data.classes", "mlp", "loss"}},
+      {"[model]\nloss = \"huber\"", {"c.toml:2", "model.loss", "logistic predicts classes", "mlp"}},
+      {"[model]\nname = \"mlp\"\nloss = \"hinge\"",
+       {"c.toml:3", "model.loss", "squared, huber, cauchy", "hinge"}},
       {"[algorithm]\nstep = nan", {"algorithm.step", "expected a number"}},
       {"[algorithm]\nrounds = 0", {"algorithm.rounds", "from 1", "found 0"}},
       {"[algorithm]\nrounds = 1.5", {"algorithm.rounds", "whole number", "1.5"}},
@@ -273,6 +311,43 @@ TEST(Config, ClassesAreAListOrARange) {
             std::string::npos);
   EXPECT_NE(to_toml(parse_config("[data]\nclasses = [-1, 1]", "c")).find("classes = [-1, 1]"),
             std::string::npos);
+}
+
+// Runs of configs that do without a key keep their ids when it is added.
+TEST(Config, WhatIsHeldOutIsWrittenOnlyWhereSomethingIs) {
+  const auto plain = parse_config("[data]\nname = \"phishing\"\nholdout = 0\n", "c.toml");
+  EXPECT_EQ(to_toml(plain).find("holdout"), std::string::npos);
+  EXPECT_EQ(to_toml(plain).find("fold"), std::string::npos);
+  EXPECT_EQ(run_id(plain), run_id(parse_config("[data]\nname = \"phishing\"\n", "c.toml")));
+  std::set<std::string> ids = {run_id(plain)};
+  for (const char* key :
+       {"data.holdout=0.2", "data.holdout=0.3", "data.fold=1/5", "data.fold=2/5"}) {
+    const auto config = parse_config("[data]\nname = \"phishing\"\n", "c.toml", {key});
+    EXPECT_EQ(to_toml(parse_config(to_toml(config), "again")), to_toml(config)) << key;
+    EXPECT_TRUE(ids.insert(run_id(config)).second) << key;
+  }
+}
+
+TEST(Config, NothingIsHeldOutWithAGuarantee) {
+  try {
+    parse_config("[data]\nname = \"phishing\"\nholdout = 0.2\n[privacy]\nnoise = \"secure\"\n",
+                 "c.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::privacy);
+    EXPECT_NE(std::string(error.what()).find("c.toml:3: data.holdout: rows that are held out"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Config, StepsMayBeAuto) {
+  const auto config =
+      parse_config("[algorithm]\nstep = \"auto\"\nconsensus = \"auto\"\n", "c.toml");
+  EXPECT_EQ(config.algorithm.step, 0);
+  EXPECT_EQ(config.algorithm.consensus, 0);
+  EXPECT_NE(to_toml(config).find("step = \"auto\"\nconsensus = \"auto\""), std::string::npos);
+  EXPECT_EQ(to_toml(parse_config(to_toml(config), "again")), to_toml(config));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline Dataset toy_data(std::size_t rows, std::size_t features, std::size_t clas
   RngStream(98, Draw::test, 0, 0).fill_normal(teacher);
   Dataset data;
   data.features = features;
-  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(static_cast<double>(c));
+  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(std::to_string(c));
   if (sparse) data.row_starts.push_back(0);
   for (std::size_t r = 0; r < rows; ++r) {
     std::vector<double> scores(std::max<std::size_t>(classes, 1), 0.0);
@@ -34,6 +34,30 @@ inline Dataset toy_data(std::size_t rows, std::size_t features, std::size_t clas
       if (scores[c] > scores[best]) best = c;
     data.labels.push_back(classes == 0 ? static_cast<float>(scores[0]) : static_cast<float>(best));
   }
+  return data;
+}
+
+/// The same features with `outputs` targets from a linear teacher and noise: residuals on both
+/// sides of 1, where the losses of a regression differ.
+inline Dataset toy_targets(std::size_t rows, std::size_t features, std::size_t outputs, bool sparse,
+                           double noise = 1, std::uint32_t round = 0) {
+  auto data = toy_data(rows, features, 0, sparse, round);
+  std::vector<double> teacher(features * outputs);
+  RngStream(97, Draw::test, 0, 0).fill_normal(teacher);
+  RngStream rng(96, Draw::test, 1, round);
+  std::vector<float> targets;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto sample = data[r];
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double target = noise * rng.normal();
+      for (std::size_t i = 0; i < sample.values.size(); ++i)
+        target +=
+            teacher[o * features + (sparse ? sample.columns[i] : i)] * double{sample.values[i]};
+      targets.push_back(static_cast<float>(target));
+    }
+  }
+  data.labels = targets;
+  data.outputs = outputs;
   return data;
 }
 

@@ -70,7 +70,7 @@ TEST_F(StartTest, WrongStartsNameTheKeyAndTheChoices) {
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what())
                     .find("algorithm.start: expected zeros, normal:STDDEV, "
-                          "numpy:STDDEV:SEED or file:x0.npy, found"),
+                          "numpy:STDDEV:SEED, file:x0.npy or model:model.npz, found"),
                 std::string::npos)
           << spec << " gives: " << error.what();
     }

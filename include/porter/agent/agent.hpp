@@ -92,6 +92,10 @@ TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& 
 /// Error{usage} unless `folder` is free for this agent, or holds its run; touches nothing.
 void check_agent_folder(const AgentOptions& options, const std::filesystem::path& folder);
 
+/// Whether the folder of agent number `agent` has its results and its last checkpoint, so that
+/// collect_agents can use it. The agent may be working in it.
+bool has_finished(const Config& config, const std::filesystem::path& folder, std::uint32_t agent);
+
 /// What the agents of one run, all finished, have in their folders, as the folder of a simulated
 /// run: metrics of the first and the last round, summary, model, statement. Error{io} if a part is
 /// missing.

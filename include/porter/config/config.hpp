@@ -65,9 +65,9 @@ struct Config {
   struct {
     std::string name = "porter-dp";
     std::uint32_t rounds = 1000;
-    double step = 0.01;
-    double consensus = 0.02;
-    std::size_t batch = 1;  ///< 0: all of an agent's samples ("full")
+    double step = 0.01;       ///< 0: to be worked out ("auto")
+    double consensus = 0.02;  ///< the same
+    std::size_t batch = 1;    ///< 0: all of an agent's samples ("full")
     Clip clip;
     ClipTarget clip_target = ClipTarget::sample;
     std::string compressor;

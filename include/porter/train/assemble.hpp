@@ -23,6 +23,7 @@ struct RunData {
   std::shared_ptr<const Dataset> test;   ///< null where there is none
   std::string source;                    ///< what it is and where it came from
   std::string warning = {};              ///< DataPair::warning
+  FeatureScaling scaling = {};           ///< that the rows have been through
   /// Present: the training rows are those of this agent only.
   std::optional<std::uint32_t> holder = std::nullopt;
   /// Present: the rows are those of so many agents, and dealt already.
@@ -133,6 +134,7 @@ struct RunParts {
   RunFacts facts;
   RunData data;
   std::shared_ptr<const Model> model;
+  bool own_model = false;                  ///< the caller's, which no file can describe
   std::shared_ptr<const Network> network;  ///< null where agents do not talk to neighbours
   std::shared_ptr<const Compressor> compressor;
   std::shared_ptr<const RunPrivacy> privacy;
@@ -149,8 +151,8 @@ struct RunParts {
   double sigma() const { return privacy->sigma(); }  ///< of the noise on each coordinate
 };
 
-/// Loads the data, builds graph, model, compressor and noise. Error{usage} names the config key
-/// that does not fit.
+/// Loads the data, builds graph, model, compressor and noise, and puts numbers in the place of
+/// steps that are "auto". Error{usage} names the config key that does not fit.
 RunParts assemble(const Config& config, Sources sources = {});
 
 /// The method's own view of them; `parts` and `pool` outlive what is made from it.

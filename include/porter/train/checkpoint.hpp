@@ -28,9 +28,13 @@ struct RunState {
 /// the fields, counts as arrays of one number.
 struct Checkpoint {
   /// Raised when a file that an older porter reads would mean something else.
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
 
   std::string run;  ///< run_id
+  /// Where the run was extended: the ids that it had before, the oldest first.
+  std::vector<std::string> earlier_runs = {};
+  /// The round and the agent of x_out; round 0 in files that do not say.
+  std::uint32_t output_round = 0, output_agent = 0;
   /// Whose rows a matrix holds that neighbours have copies of; empty: everybody's.
   std::vector<std::uint32_t> agents = {};
   RunState now = {};

@@ -40,9 +40,10 @@ std::shared_ptr<const Hosting> host_agents(const RunParts& parts, std::size_t pr
 std::unique_ptr<Exchange> make_exchange(const Link& link, const RunParts& parts);
 
 /// What processes must agree on: every key of the config that changes results, files by their
-/// names, and what graph, weights and model turned out to be.
+/// names, and what graph, weights, model and x0 turned out to be.
 std::map<std::string, std::string> shared_facts(const Config& config, const Network& network,
-                                                std::size_t dim);
+                                                std::size_t dim,
+                                                const std::vector<double>& start = {});
 /// Collective: Error{usage} at every rank, naming keys and ranks, unless all give the same facts.
 void require_equal_facts(MpiSession& session, const std::map<std::string, std::string>& facts);
 

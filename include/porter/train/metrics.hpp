@@ -26,6 +26,10 @@ struct MetricsRow {
   double link_bits_per_agent = 0;  ///< sent so far, every copy counted, and a server's answers
   std::optional<double> epsilon;   ///< certified so far; empty where nothing is certified
   double seconds = 0;              ///< of training so far, evaluation not counted
+  /// Of a regression: root mean squared error and R2 (docs/architecture.md) of x on all training
+  /// and test rows, and of x_i on the test rows.
+  std::optional<double> train_rmse, train_r2, test_rmse, test_r2;
+  std::optional<double> agent_rmse_mean, agent_rmse_worst, agent_r2_mean, agent_r2_worst;
   bool raw = true;  ///< whether it has the figures of the training data; else their cells are empty
   bool diverged = false;  ///< the loss is not finite, or an agent is lost; no column
 };

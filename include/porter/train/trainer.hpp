@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "porter/model/saved_model.hpp"
 #include "porter/train/checkpoint.hpp"
 #include "porter/train/link.hpp"
 
@@ -68,13 +69,21 @@ class Trainer {
   bool has_raw_metrics() const { return raw_metrics_; }
 
   /// x_mean (d), X (n x d), x_out (d) and, unless the noise is secret, x_best (d), which the losses
-  /// choose; x_out is the last average where its round has not come yet.
+  /// choose; x_out is the last average where its round has not come yet. And `about`, the card.
   void with_model(const std::function<void(const NpzParts&)>& use) const;
+  /// What others need to use the model; nothing where it is the caller's own.
+  std::optional<ModelCard> card() const;
 
   /// Collective; where processes cannot meet, it is what this one needs.
   Checkpoint checkpoint();
   /// Error{io} naming `source` if the checkpoint is not one of this run.
   void restore(const Checkpoint& checkpoint, const std::string& source);
+  /// The final checkpoint of a run with fewer rounds as one of this run, which goes on there. The
+  /// caller answers for it that nothing else differs. Its x_out stays where the round of this run's
+  /// lies behind.
+  Checkpoint extended(Checkpoint checkpoint) const;
+  /// The ids that this run had before it was extended.
+  const std::vector<std::string>& earlier_runs() const { return earlier_runs_; }
 
  private:
   bool meets() const { return link_ && link_->session; }
@@ -93,6 +102,7 @@ class Trainer {
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;  // null where some of the data are elsewhere
   RunState now_;
+  std::vector<std::string> earlier_runs_;
   Traffic gathered_traffic_;
   bool raw_metrics_;
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/toml_section.hpp"
+#include "io/toml_section.hpp"
 #include "porter/config/config.hpp"
 
 namespace porter {
@@ -29,7 +29,8 @@ struct ConfigKey {
   std::function<void(TomlSection&, Config&)> read;
   /// The value as TOML has it; empty where this config has none.
   std::function<std::string(const Config&)> text;
-  /// Where the value may name a file: the text, which is the name, or file:NAME for a `spec`.
+  /// Where the value may name a file: the text, which is the name, or file:NAME or model:NAME
+  /// for a `spec`.
   std::function<std::string*(Config&)> file = {};
   bool spec = false;
   std::vector<std::string> words = {};  ///< values, where they are few and have names

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "io/toml.hpp"
 #include "porter/config/config.hpp"
 
 namespace porter {
 
-/// A config before it is understood: the steps from a text to a Config.
-toml::table parse_toml(std::string_view text, const std::string& source);
+// A config before it is understood: the steps from a text to a Config.
 
 /// "section.key=value" into the table; `option` is what the user wrote it behind, and what errors
 /// about the value name. The value is read as TOML; what is not TOML is a text.

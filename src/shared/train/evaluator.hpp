@@ -11,11 +11,20 @@
 
 namespace porter {
 
-/// Mean loss and accuracy of one point over the records of a data set that count, and the mean
-/// gradient if asked for.
+/// How well numbers are predicted, over all rows and targets:
+///   rmse = sqrt(mean (prediction - y)^2),   r2 = 1 - sum (prediction - y)^2 / sum (y - mean y)^2,
+/// where each target has its own mean, that of the same rows; no r2 where all rows are alike.
+struct Fit {
+  double rmse = 0;
+  std::optional<double> r2 = {};
+};
+
+/// Mean loss and accuracy of one point over the records of a data set that count, in a regression
+/// the fit in place of the accuracy, and the mean gradient if asked for.
 struct Evaluation {
   double loss = 0, accuracy = 0;
-  std::vector<double> gradient;
+  std::optional<Fit> fit = {};
+  std::vector<double> gradient = {};
 };
 Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
                           bool with_gradient, ThreadPool& pool);
@@ -33,13 +42,15 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  /// Fills loss, gradient, accuracies and consensus error of a row; the rest is left alone.
+  /// Fills loss, gradient, accuracies or fits, and consensus error of a row; the rest is left
+  /// alone.
   void measure(const Rows& X, MetricsRow& row) const;
 
  private:
   void measure_agents(const Rows& X, MetricsRow& row) const;
   void measure_losses(std::span<const std::span<const double>> points, MetricsRow& row) const;
   void measure_accuracies(std::span<const std::span<const double>> points, MetricsRow& row) const;
+  void measure_fits(std::span<const std::span<const double>> points, MetricsRow& row) const;
 
   Problem problem_;
   std::optional<Dataset> counted_train_, counted_test_;  // where some records do not count

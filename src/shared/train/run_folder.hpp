@@ -17,12 +17,12 @@ class RunFolder {
  public:
   /// Creates the folder and its config, or prepares to resume. Error{usage} if the folder holds a
   /// run (refuse), or another config (resume); replace removes the files of an earlier run, and no
-  /// others.
+  /// others. To resume may also mean to extend: see is_extension.
   RunFolder(std::filesystem::path path, const Trainer& trainer, ExistingRun existing);
 
   /// Continues from the checkpoint and drops the metrics that came after it, the statement and the
   /// summary. Only after ExistingRun::resume. Error{usage} if a run that has begun has no
-  /// checkpoint.
+  /// checkpoint, or one that is extended not its last.
   void restore(Trainer& trainer);
 
   /// A line of metrics.csv, on disk when this returns.
@@ -32,21 +32,30 @@ class RunFolder {
   void finish(const Trainer& trainer, TrainStatus status);
 
   const std::filesystem::path& path() const { return path_; }
+  /// What is restored: the checkpoint as one of the trainer's run. Nothing where there is none.
+  std::optional<Checkpoint> checkpoint_for(const Trainer& trainer) const;
   Ledgers& ledgers() { return ledgers_; }
   bool has_checkpoint() const;
   /// Whether anything may have been released: there is a row of metrics.
   bool started() const;
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
-  /// Error{usage} naming the keys unless the folder holds a run of this config; what does not
-  /// change results, like the number of threads, may differ.
-  static void require_same_config(const std::filesystem::path& path, const Config& config);
+  /// Error{usage} naming the keys unless the folder holds a run of this config, or one that this
+  /// config extends; what does not change results, like the number of threads, may differ. True if
+  /// it extends it: it has more rounds and nothing else is new, but that the size of the noise,
+  /// which was calibrated, may be stated.
+  static bool is_extension(const std::filesystem::path& path, const Config& config);
+  /// Steps that are "auto" as they were worked out for the run in the folder, if one is there: more
+  /// rounds would give others.
+  static Config with_known_steps(const std::filesystem::path& path, Config config);
   /// The status in summary.json, if there is one.
   static std::optional<TrainStatus> recorded_status(const std::filesystem::path& path);
 
  private:
-  void open_metrics(std::size_t rows);
+  void open_metrics(std::optional<std::uint32_t> last_round);
+  void begin_extension(const Trainer& trainer, const Checkpoint& checkpoint);
 
   std::filesystem::path path_;
+  std::optional<Config> extended_;  // what the folder holds, where the trainer's run extends it
   std::optional<AppendFile> metrics_;
   Ledgers ledgers_;
 };
