@@ -93,6 +93,22 @@ std::optional<RunEnd> parse_end(const std::string& text) {
   return recorded ? end : std::nullopt;
 }
 
+using JournalEntry = std::pair<std::string, GridRun>;
+
+// The entries behind the header.
+std::vector<JournalEntry> entries_of(std::string_view lines, const fs::path& path) {
+  std::vector<JournalEntry> entries;
+  for (std::size_t number = 2; !lines.empty(); ++number) {
+    const auto line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(line.size() + 1);
+    auto entry = parse_journal_line(line);
+    require(entry.has_value(), ErrorKind::io, path.string(), ", line ", number,
+            ": not a run of porter; remove the line or the file");
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
 fs::path journal_in(const fs::path& folder) {
   require(!fs::exists(folder) || fs::is_directory(folder), ErrorKind::usage, "the output ",
           folder.string(), " exists and is not a folder");
@@ -111,21 +127,22 @@ const std::vector<MetricsColumn>& repeatable_columns() {
   return columns;
 }
 
-std::string run_key(Config config, std::uint64_t seed) {
-  config.run.seed = seed;
+std::string run_key(const Config& config) {
   std::string all;
-  for (const auto& key : config_keys())
-    if (key.scope != KeyScope::conduct) all += concat(key.path(), " = ", key.text(config), '\n');
+  for (const auto& key : config_keys()) {
+    const auto text = key.scope == KeyScope::conduct ? std::string() : key.text(config);
+    // A key that says nothing is left out, so that runs stay known when keys are added.
+    if (!text.empty()) all += concat(key.path(), " = ", text, '\n');
+  }
   return sha256_hex(all).substr(0, 32);
 }
 
 std::string journal_line(const std::string& key, const GridRun& run) {
-  Json json = {{"key", key},
-               {"seed", run.seed},
-               {"status", to_string(run.status)},
-               {"reason", run.reason},
-               {"facts", run.facts ? facts_json(*run.facts) : Json(nullptr)},
-               {"rows", Json::array()}};
+  Json json = {
+      {"key", key},           {"seed", run.seed},
+      {"fold", run.fold},     {"status", to_string(run.status)},
+      {"reason", run.reason}, {"facts", run.facts ? facts_json(*run.facts) : Json(nullptr)},
+      {"rows", Json::array()}};
   for (const auto& row : run.rows) json["rows"].push_back(row_json(row));
   return json_text(json) + '\n';
 }
@@ -136,7 +153,10 @@ std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_vi
   const auto end = parse_end(json.at("status"));
   const auto& facts = json.at("facts");
   if (key.empty() || !end) return std::nullopt;
-  GridRun run{.seed = json.at("seed"), .status = *end, .reason = json.at("reason")};
+  GridRun run{.seed = json.at("seed"),
+              .fold = json.value("fold", 0U),  // journals that have none know no folds
+              .status = *end,
+              .reason = json.at("reason")};
   for (const auto& cells : json.at("rows").get_ref<const Json::array_t&>()) {
     const auto row = parse_row(cells);
     if (!row) return std::nullopt;
@@ -169,14 +189,19 @@ void GridJournal::clear() {
 }
 
 void GridJournal::load(std::string_view lines) {
-  for (std::size_t number = 2; !lines.empty(); ++number) {
-    const auto line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(line.size() + 1);
-    auto entry = parse_journal_line(line);
-    require(entry.has_value(), ErrorKind::io, log_.path().string(), ", line ", number,
-            ": not a run of porter; remove the line or the file");
-    if (entry->second.status != RunEnd::failed) remember(entry->first, std::move(entry->second));
-  }
+  for (auto& [key, run] : entries_of(lines, log_.path()))
+    if (run.status != RunEnd::failed) remember(key, std::move(run));
+}
+
+std::vector<JournalEntry> read_journal(const fs::path& folder) {
+  const auto path = folder / GridJournal::kFile;
+  auto text = read_file(path);
+  text.resize(text.rfind('\n') + 1);
+  const auto first = header();
+  require(text.empty() || text.starts_with(first), ErrorKind::io, path.string(),
+          ": it was written by another version of porter");
+  return text.empty() ? std::vector<JournalEntry>{}
+                      : entries_of(std::string_view(text).substr(first.size()), path);
 }
 
 void GridJournal::remember(const std::string& key, GridRun run) {

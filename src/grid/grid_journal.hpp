@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "grid/grid.hpp"
 #include "io/append_file.hpp"
@@ -15,7 +16,7 @@ namespace porter {
 
 /// Names what a run computes: everything in its config but how it is carried out. Files count with
 /// their folders, as a grid may vary them.
-std::string run_key(Config config, std::uint64_t seed);
+std::string run_key(const Config& config);
 
 /// Runs on disk, each known by its key: journal.jsonl, a line of JSON each. One process at a time
 /// may hold it.
@@ -48,6 +49,10 @@ class GridJournal {
   bool foreign_ = false;
   std::map<std::pair<std::string, std::uint32_t>, GridRun> runs_;  // the round of an end is kEnd
 };
+
+/// What a folder's journal holds, in its order, also while another process writes it. Error{io} if
+/// it is another version's or damaged.
+std::vector<std::pair<std::string, GridRun>> read_journal(const std::filesystem::path& folder);
 
 /// A line of the journal without its end: the key and the run, whose setting is not known here.
 /// Nothing if it is not one of ours.

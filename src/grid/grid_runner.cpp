@@ -32,6 +32,25 @@ GridFacts facts_of(const Trainer& trainer) {
 
 }  // namespace
 
+std::string GridTrial::name() const {
+  return concat("seed ", seed, fold > 0 ? concat(", fold ", fold) : "");
+}
+
+std::vector<GridTrial> Grid::trials() const {
+  std::vector<GridTrial> trials;
+  for (const auto seed : seeds)
+    for (std::uint32_t fold = std::min(folds, 1U); fold <= folds; ++fold)
+      trials.push_back({seed, fold});
+  return trials;
+}
+
+Config Grid::config_of(std::size_t setting, const GridTrial& trial) const {
+  auto config = *settings[setting].config;
+  config.run.seed = trial.seed;
+  if (folds > 0) config.data.fold = {trial.fold, folds};
+  return config;
+}
+
 GridRunner::GridRunner(const Grid& grid, fs::path folder, const char* who, RunRule rule,
                        const GridHooks& hooks)
     : grid_(grid),
@@ -40,20 +59,21 @@ GridRunner::GridRunner(const Grid& grid, fs::path folder, const char* who, RunRu
       hooks_(hooks),
       journal_(folder_, who),
       pool_(hooks.jobs) {
-  counters_.runs = grid.settings.size() * grid.seeds.size();
+  counters_.runs = grid.settings.size() * grid.trials().size();
 }
 
 std::string GridRunner::key_of(const GridTask& task) const {
-  return run_key(*grid_.settings[task.setting].config, task.seed);
+  return run_key(grid_.config_of(task.setting, task.trial));
 }
 
-fs::path GridRunner::checkpoint(std::size_t setting, std::uint64_t seed) const {
-  return folder_ / "checkpoints" / concat(setting, '-', seed, ".npz");
+fs::path GridRunner::checkpoint(std::size_t setting, const GridTrial& trial) const {
+  const auto fold = trial.fold > 0 ? concat('-', trial.fold) : "";
+  return folder_ / "checkpoints" / concat(setting, '-', trial.seed, fold, ".npz");
 }
 
 void GridRunner::forget_checkpoints(std::size_t setting) const {
   std::error_code ignored;
-  for (const auto seed : grid_.seeds) fs::remove(checkpoint(setting, seed), ignored);
+  for (const auto& trial : grid_.trials()) fs::remove(checkpoint(setting, trial), ignored);
 }
 
 void GridRunner::done(const GridRun& run) {
@@ -79,7 +99,8 @@ std::optional<std::vector<GridRun>> GridRunner::run(const std::vector<GridTask>&
   counters_.rounds_left = later;
   // The long runs first, so that no thread is left with one at the end; among equals, seed by seed.
   std::stable_sort(unknown.begin(), unknown.end(), [&](std::size_t a, std::size_t b) {
-    return rounds(a) != rounds(b) ? rounds(a) > rounds(b) : tasks[a].seed < tasks[b].seed;
+    return rounds(a) != rounds(b) ? rounds(a) > rounds(b)
+                                  : tasks[a].trial.seed < tasks[b].trial.seed;
   });
   const auto threads =
       std::max<std::size_t>(1, pool_.threads() / std::max<std::size_t>(1, unknown.size()));
@@ -108,11 +129,10 @@ void GridRunner::record(const GridTask& task, const GridRun& run) {
 }
 
 bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& run) {
-  auto config = *grid_.settings[task.setting].config;
-  config.run.seed = task.seed;
+  auto config = grid_.config_of(task.setting, task.trial);
   config.run.threads = threads;
   Trainer trainer(assemble(config, {.data = data_.get(config), .accounts = accounts_}));
-  const auto file = checkpoint(task.setting, task.seed);
+  const auto file = checkpoint(task.setting, task.trial);
   double start = 0;
   if (rule_.pauses && fs::exists(file)) {
     start = trainer.measure().loss;
@@ -162,7 +182,7 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
 }
 
 std::optional<GridRun> GridRunner::train_task(const GridTask& task, std::size_t threads) {
-  GridRun run{.setting = task.setting, .seed = task.seed};
+  GridRun run{.setting = task.setting, .seed = task.trial.seed, .fold = task.trial.fold};
   try {
     if (!train_to(task, threads, run)) return std::nullopt;
   } catch (const std::exception& error) {  // bad_alloc too: a setting may be too large
@@ -173,7 +193,7 @@ std::optional<GridRun> GridRunner::train_task(const GridTask& task, std::size_t 
   for (auto& row : run.rows) row.seconds = 0;  // the same bits whenever a run is repeated
   std::error_code ignored;
   if (rule_.pauses && run.status != RunEnd::paused)
-    fs::remove(checkpoint(task.setting, task.seed), ignored);
+    fs::remove(checkpoint(task.setting, task.trial), ignored);
   return run;
 }
 
@@ -188,7 +208,8 @@ std::optional<GridResult> run_grid(const Grid& grid, const fs::path& folder, con
       const auto& setting = grid.settings[s];
       result.runs.push_back({.setting = s, .seed = seed, .reason = setting.refused});
       if (setting.config)
-        tasks.push_back({.setting = s, .seed = seed, .target = setting.config->algorithm.rounds});
+        tasks.push_back(
+            {.setting = s, .trial = {seed}, .target = setting.config->algorithm.rounds});
     }
   result.refused = result.runs.size() - tasks.size();
   runner.counters().runs_done = result.refused;

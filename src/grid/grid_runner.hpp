@@ -19,7 +19,7 @@ namespace porter {
 /// One run that is wanted, up to some round.
 struct GridTask {
   std::size_t setting = 0;
-  std::uint64_t seed = 0;
+  GridTrial trial = {};
   std::uint32_t target = 0;  ///< the round to pause at, or the last
   std::uint32_t from = 0;    ///< where it has paused
 };
@@ -54,7 +54,7 @@ class GridRunner {
  private:
   bool stop_requested() const { return broken_ || hooks_.stop_requested(); }
   std::string key_of(const GridTask& task) const;
-  std::filesystem::path checkpoint(std::size_t setting, std::uint64_t seed) const;
+  std::filesystem::path checkpoint(std::size_t setting, const GridTrial& trial) const;
   void done(const GridRun& run);
   void record(const GridTask& task, const GridRun& run);
   // Nothing, or false, when a stop was requested.

@@ -7,8 +7,9 @@
 
 #include "config/config_keys.hpp"
 #include "config/config_table.hpp"
-#include "config/toml_section.hpp"
+#include "data/holdout.hpp"
 #include "grid/sweep.hpp"
+#include "io/toml_section.hpp"
 #include "porter/core/error.hpp"
 #include "sweep_values.hpp"
 
@@ -58,6 +59,7 @@ SweepOptions read_options(const toml::table& root, const std::string& source) {
   }
   section.read_count("random", options.random, 0, kMaxSettings);
   section.read_count("seeds", options.seeds, 1, kMaxSeeds);
+  section.read_count("folds", options.folds, 0, kMaxFolds);
   section.read_count("halving", options.halving, 0, kMaxHalvings);
   section.read("hopeless", options.hopeless);
   if (section.find("metric")) section.read("metric", options.metric.emplace());
@@ -75,6 +77,7 @@ SweepOptions merged(SweepOptions file, const SweepOptions& wins) {
   }
   if (wins.random) file.random = wins.random;
   if (wins.seeds) file.seeds = wins.seeds;
+  if (wins.folds) file.folds = wins.folds;
   if (wins.metric) file.metric = wins.metric;
   if (wins.halving) file.halving = wins.halving;
   if (wins.hopeless) file.hopeless = wins.hopeless;
@@ -122,6 +125,10 @@ void check(const SweepOptions& options) {
   };
   within(options.random, "random", 0, kMaxSettings);
   within(options.seeds, "seeds", 1, kMaxSeeds);
+  require(options.folds.value_or(0) != 1, ErrorKind::usage,
+          "folds: expected 0 (no cross-validation) or a whole number from 2 to ", kMaxFolds,
+          ", found 1");
+  within(options.folds, "folds", 0, kMaxFolds);
   within(options.halving, "halving", 0, kMaxHalvings);
   const double hopeless = options.hopeless.value_or(10);
   require(hopeless == 0 || (hopeless > 1 && std::isfinite(hopeless)), ErrorKind::usage,
@@ -178,15 +185,21 @@ std::string resolved_text(const std::string& key, const SweepValues& values,
   return out;
 }
 
+// Folds take the place of a test set, so that the loss on them is what to choose by.
+std::string metric_of(const SweepOptions& options) {
+  return options.metric.value_or(options.folds.value_or(0) > 0 ? "test_loss" : "loss");
+}
+
 // As a section that read_options understands.
 toml::table section_of(const SweepOptions& options) {
   toml::table vary;
   for (const auto& [key, text] : options.vary) vary.insert(key, text);
   toml::table section{{"halving", std::int64_t(options.halving.value_or(0))},
                       {"hopeless", options.hopeless.value_or(10)},
-                      {"metric", options.metric.value_or("loss")},
+                      {"metric", metric_of(options)},
                       {"random", std::int64_t(options.random.value_or(0))},
                       {"seeds", std::int64_t(options.seeds.value_or(3))}};
+  if (options.folds.value_or(0) > 0) section.insert("folds", std::int64_t(*options.folds));
   if (options.settings.empty()) {
     section.insert("vary", vary);
     return section;
@@ -222,8 +235,17 @@ std::vector<Values> varied(SweepOptions& options, SweepDesign design, std::uint6
   return design == SweepDesign::random ? drawn(axes, *options.random, seed) : grid(axes);
 }
 
+// Each fold is to be a test set, so there may be no other one.
+void check_folds(DataOptions data, std::uint32_t folds) {
+  if (folds == 0) return;
+  require(!data.holds_out(), ErrorKind::usage,
+          "folds: expected them or data.holdout or data.fold, found both");
+  data.fold = {1, folds};
+  check_holdout(data, "folds: ");
+}
+
 GridSetting make_setting(toml::table root, const std::string& source, const fs::path& folder,
-                         const std::vector<std::string>& keys, Values values) {
+                         const std::vector<std::string>& keys, Values values, std::uint32_t folds) {
   GridSetting setting{.values = std::move(values)};
   for (std::size_t i = 0; i < keys.size(); ++i)
     setting.name += (i > 0 ? ", " : "") + keys[i] + " = " + plain_value(setting.values[i]);
@@ -235,6 +257,7 @@ GridSetting make_setting(toml::table root, const std::string& source, const fs::
     require(!claims_guarantee(config), ErrorKind::usage,
             "privacy.noise: a sweep trains on the same data again and again, which no budget "
             "covers; tune with \"simulated\" noise");
+    check_folds(config.data, folds);
     setting.config = std::move(config);
   } catch (const Error& error) {
     setting.refused = error.what();
@@ -255,7 +278,8 @@ Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides
   const auto base = read_config(root, source);
 
   Sweep sweep;
-  sweep.metric = find_sweep_metric(options.metric.value_or("loss"));
+  sweep.metric = find_sweep_metric(metric_of(options));
+  sweep.folds = options.folds.value_or(0);
   const bool has_list = !options.settings.empty();
   sweep.keys = keys_of(has_list ? options.settings.front() : options.vary);
   sweep.design = has_list                         ? SweepDesign::listed
@@ -270,7 +294,8 @@ Sweep load_sweep(const fs::path& path, const std::vector<std::string>& overrides
 
   for (auto& values :
        has_list ? listed(options, folder) : varied(options, sweep.design, base.run.seed, folder))
-    sweep.settings.push_back(make_setting(root, source, folder, sweep.keys, std::move(values)));
+    sweep.settings.push_back(
+        make_setting(root, source, folder, sweep.keys, std::move(values), sweep.folds));
   const auto is_valid = [](const GridSetting& setting) { return setting.config.has_value(); };
   require(std::ranges::any_of(sweep.settings, is_valid), ErrorKind::usage,
           "no setting of the sweep is a valid config; the first says: ",

@@ -72,9 +72,11 @@ HeatMap heat_map_of(const Sweep& sweep, const SweepResult& result, std::size_t x
   const std::string metric = sweep.metric.column.name;
   HeatMap map{.title = metric + " by " + names[x] + " and " + names[y],
               .help = sweep.keys.size() > 2
-                          ? "Mean over seeds of the best setting with these two values; bright is "
-                            "good, the best is framed."
-                          : "Mean over seeds; bright is good, the best is framed.",
+                          ? fmt::format("Mean over {} of the best setting with these two values; "
+                                        "bright is good, the best is framed.",
+                                        sweep.averaged())
+                          : fmt::format("Mean over {}; bright is good, the best is framed.",
+                                        sweep.averaged()),
               .x_title = sweep.keys[x],
               .y_title = sweep.keys[y],
               .value_title = metric + ", worst to best",
@@ -95,13 +97,17 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
   const auto names = short_keys(sweep.keys);
   const std::string metric = sweep.metric.column.name;
   const bool alone = sweep.keys.size() == 1;
-  Plot plot{.title = metric + " by " + names[key],
-            .help = alone ? "Mean over seeds; band: one standard deviation."
-                          : "Each mark is a setting that finished, mean over seeds.",
-            .x = {.title = sweep.keys[key]},
-            .y = {.title = metric}};
+  Plot plot{
+      .title = metric + " by " + names[key],
+      .help = alone ? fmt::format("Mean over {}; band: one standard deviation.", sweep.averaged())
+                    : fmt::format("Each mark is a setting that finished, mean over {}.",
+                                  sweep.averaged()),
+      .x = {.title = sweep.keys[key]},
+      .y = {.title = metric}};
   Series all{.name = "settings", .style = 0, .points = true};
-  Series best{.name = alone ? "mean over seeds" : "best of the settings", .style = 1};
+  Series best{
+      .name = alone ? fmt::format("mean over {}", sweep.averaged()) : "best of the settings",
+      .style = 1};
   Range xs, ys;
   for (const auto& value : KeyValues(sweep, key).texts) {
     const double x = *parse_number<double>(value);
@@ -133,6 +139,9 @@ std::vector<TableColumn> columns_beside(const std::string& metric) {
       {"utility", "utility", Better::lower},
       {"test_accuracy", "test acc.", Better::higher},
       {"agent_accuracy_mean", "agents' acc.", Better::higher},
+      {"test_rmse", "test RMSE", Better::lower},
+      {"test_r2", "test R2", Better::higher},
+      {"agent_r2_mean", "agents' R2", Better::higher},
       {"consensus_error", "consensus err.", Better::lower},
       {"epsilon", "epsilon"},
   };
@@ -196,10 +205,13 @@ std::string table_section(const Sweep& sweep, const SweepResult& result) {
   return page_section(
       "settings", "Settings",
       "<div class=\"scroll\">\n" + sweep_table(sweep, result).to_html() +
-          "</div>\n<ul class=\"notes\"><li>Means over seeds of the last evaluation, at the average "
-          "model unless said otherwise; ±: standard deviation over seeds. <b "
-          "class=\"best\">Marked</b>: best of the settings that finished. A setting that was "
-          "dropped shows the round where it was.</li></ul>\n");
+          fmt::format(
+              "</div>\n<ul class=\"notes\"><li>Means over {0} of the last evaluation, at the "
+              "average "
+              "model unless said otherwise; ±: standard deviation over {0}. <b "
+              "class=\"best\">Marked</b>: best of the settings that finished. A setting that was "
+              "dropped shows the round where it was.</li></ul>\n",
+              sweep.averaged()));
 }
 
 std::string command_section(const Sweep& sweep, const std::string& command) {
@@ -260,9 +272,10 @@ Table sweep_table(const Sweep& sweep, const SweepResult& result) {
       {.key = metric,
        .title = metric + " (mean)",
        .better = sweep.metric.higher_is_better ? Better::higher : Better::lower});
-  table.columns.push_back({.key = "stddev", .title = "± seeds"});
+  table.columns.push_back({.key = "stddev", .title = fmt::format("± {}", sweep.averaged())});
   const auto beside = columns_beside(metric);
-  for (const auto& columns : {beside, text_columns({"seeds", "status", "reason"})})
+  for (const auto& columns :
+       {beside, text_columns({sweep.folds > 0 ? "runs" : "seeds", "status", "reason"})})
     table.columns.insert(table.columns.end(), columns.begin(), columns.end());
 
   for (std::size_t r = 0; r < result.ranked.size(); ++r) {
@@ -290,16 +303,18 @@ Table sweep_table(const Sweep& sweep, const SweepResult& result) {
 std::string sweep_page(const Sweep& sweep, const SweepResult& result, const std::string& command,
                        const std::string& folder) {
   const auto meta = fmt::format(
-      "{} settings, {} seed{} each · {} finished, {} dropped, {} diverged, {} failed · porter {}",
+      "{} settings, {} seed{} {}each · {} finished, {} dropped, {} diverged, {} failed · porter {}",
       sweep.settings.size(), sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
+      sweep.folds > 0 ? fmt::format("times {} folds ", sweep.folds) : "",
       result.count(RunEnd::finished), result.count(RunEnd::dropped), result.count(RunEnd::diverged),
       result.count(RunEnd::failed), kVersion);
   const char* design = sweep.design == SweepDesign::grid     ? "Grid search"
                        : sweep.design == SweepDesign::random ? "Random search"
                                                              : "Listed settings";
-  const auto intro = fmt::format("{} over {}; the best by {} ({} is better), mean over seeds.",
-                                 design, listing(sweep.keys), sweep.metric.column.name,
-                                 sweep.metric.higher_is_better ? "higher" : "lower");
+  const auto intro =
+      fmt::format("{} over {}; the best by {} ({} is better), mean over {}.", design,
+                  listing(sweep.keys), sweep.metric.column.name,
+                  sweep.metric.higher_is_better ? "higher" : "lower", sweep.averaged());
   return page_shell("porter sweep", intro, meta,
                     best_section(sweep, result, folder) + notes_section(sweep, result) +
                         plots_section(sweep, result) + table_section(sweep, result) +

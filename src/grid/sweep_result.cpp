@@ -30,7 +30,9 @@ SettingResult summed_up(const Sweep& sweep, std::vector<GridRun> runs) {
     result.reason = run.reason;
   }
   const bool some = result.status == RunEnd::diverged && bad < tried;
-  if (some) result.reason = concat(bad, " of ", tried, " seeds: ", result.reason);
+  if (some)
+    result.reason =
+        concat(bad, " of ", tried, sweep.folds > 0 ? " runs: " : " seeds: ", result.reason);
   result.runs = std::move(runs);
   result.mean = result.mean_of(sweep.metric.column);
   if (result.mean && result.runs.size() > 1) {
@@ -97,7 +99,14 @@ SweepMetric find_sweep_metric(const std::string& name) {
   auto columns = metrics_columns();
   for (const std::string_view other : {"round", "epsilon", "seconds"})
     std::erase_if(columns, [&](const auto& column) { return column.name == other; });
-  return {find_named(columns, name, "metric"), name.find("accuracy") != name.npos};
+  const bool higher = name.find("accuracy") != name.npos || name.find("_r2") != name.npos;
+  return {find_named(columns, name, "metric"), higher};
+}
+
+bool SweepMetric::held_out() const {
+  const std::string_view name = column.name;
+  return name.starts_with("test_") ||
+         (name.starts_with("agent_") && !name.starts_with("agent_loss"));
 }
 
 std::optional<double> SettingResult::mean_of(const MetricsColumn& column) const {
@@ -143,7 +152,8 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
       sweep.settings, [](const auto& s) { return s.config && s.config->privacy; });
   notes.push_back(concat(
       "Tuning is not covered by any epsilon: ", sweep.settings.size(), " settings times ",
-      sweep.seeds.size(), " seeds were trained on the same data and compared by raw figures. ",
+      sweep.seeds.size(), " seeds", sweep.folds > 0 ? concat(" times ", sweep.folds, " folds") : "",
+      " were trained on the same data and compared by raw figures. ",
       any_private ? "The epsilon of a run, here or later, is that of this one run alone; "
                     "tune on public data, or count the search too."
                   : "On private data, tune on public data like it, or count the search too."));
@@ -151,7 +161,15 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
     notes.push_back(
         "A small gradient is no proof of a good model: where a regulariser flattens out, a step "
         "that blows x up has one too. Look at the loss beside it.");
-  if (metric.starts_with("test_") || metric.starts_with("agent_accuracy"))
+  if (sweep.folds > 0 && sweep.metric.held_out())
+    notes.push_back(concat("The best was chosen by ", metric, " over ", sweep.folds,
+                           " folds, so its figures are a little optimistic. best.toml trains on "
+                           "all rows and has no test set."));
+  else if (sweep.folds > 0)
+    notes.push_back(concat(metric,
+                           " is measured on the rows that are trained on: the folds have "
+                           "no part in the choice. test_loss chooses by them."));
+  else if (sweep.metric.held_out())
     notes.push_back(concat("The best was chosen by ", metric,
                            ": its test figures are optimistic and no estimate for new data."));
   if (const auto* best = result.best()) {
@@ -164,7 +182,7 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
 }
 
 std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
-  std::string out = "setting,seed,status,reason";
+  std::string out = concat("setting,seed,", sweep.folds > 0 ? "fold," : "", "status,reason");
   for (const auto& key : sweep.keys) out += ',' + escape_csv(key);
   for (const auto& column : repeatable_columns()) out += ',' + std::string(column.name);
   out += '\n';
@@ -172,7 +190,8 @@ std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
   for (const auto& setting : result.ranked) in_order[setting.setting] = &setting;
   for (const auto* setting : in_order)
     for (const auto& run : setting->runs) {
-      out += concat(run.setting, ',', run.seed, ',', to_string(run.status), ',',
+      const auto fold = sweep.folds > 0 ? concat(run.fold, ',') : "";
+      out += concat(run.setting, ',', run.seed, ',', fold, to_string(run.status), ',',
                     escape_csv(run.reason));
       for (const auto& value : sweep.settings[run.setting].values)
         out += ',' + escape_csv(plain_value(value));
@@ -197,6 +216,7 @@ std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result) {
                {"best", best ? setting_json(sweep, *best) : Json(nullptr)},
                {"notes", sweep_notes(sweep, result)},
                {"ranked", Json::array()}};
+  if (sweep.folds > 0) json["folds"] = sweep.folds;
   for (const auto& setting : result.ranked) json["ranked"].push_back(setting_json(sweep, setting));
   return json_text(json, 2) + "\n";
 }

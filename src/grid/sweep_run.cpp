@@ -52,6 +52,7 @@ class Stages {
  public:
   Stages(const Sweep& sweep, const fs::path& folder, ExistingRun existing, const GridHooks& hooks)
       : sweep_(sweep),
+        trials_(sweep.trials()),
         runner_(sweep, planned(folder, sweep, existing), "porter sweep",
                 {.pauses = true,
                  .hopeless = sweep.hopeless,
@@ -64,9 +65,10 @@ class Stages {
     for (std::size_t s = 0; s < sweep.settings.size(); ++s) {
       auto& runs = runs_.emplace_back();
       const auto& setting = sweep.settings[s];
-      for (const auto seed : sweep.seeds)
+      for (const auto& [seed, fold] : trials_)
         runs.push_back({.setting = s,
                         .seed = seed,
+                        .fold = fold,
                         .status = setting.config ? RunEnd::paused : RunEnd::failed,
                         .reason = setting.refused});
       if (setting.config) alive_.push_back(s);
@@ -78,7 +80,7 @@ class Stages {
   bool run() {
     for (std::uint32_t rung = sweep_.halving;; --rung) {
       const auto entered = alive_.size();
-      if (!run_stage(rung, 0, 1) || !run_stage(rung, 1, sweep_.seeds.size())) return false;
+      if (!run_stage(rung, 0, 1) || !run_stage(rung, 1, trials_.size())) return false;
       if (rung == 0) return true;
       drop_worse_half(rung, entered);
     }
@@ -113,13 +115,13 @@ class Stages {
     return rung > sweep_.halving ? 0 : std::max(1U, rounds(setting) >> rung);
   }
 
-  // The living settings with seeds [from, to), up to their rounds of this rung.
+  // The living settings with trials [from, to), up to their rounds of this rung.
   bool run_stage(std::uint32_t rung, std::size_t from, std::size_t to) {
     std::vector<GridTask> tasks;
     for (std::size_t s = from; s < to; ++s)
       for (const auto setting : alive_)
         tasks.push_back({.setting = setting,
-                         .seed = sweep_.seeds[s],
+                         .trial = trials_[s],
                          .target = target(setting, rung),
                          .from = target(setting, rung + 1)});
     auto runs = runner_.run(tasks, later(rung, from));
@@ -132,14 +134,15 @@ class Stages {
     return true;
   }
 
-  // Whether the setting, of which seeds [0, to) have run, did not survive.
+  // Whether the setting, of which trials [0, to) have run, did not survive.
   bool laid_to_rest(std::size_t setting, std::size_t to) {
     auto& runs = runs_[setting];
     const auto bad = std::find_if(runs.begin(), runs.end(), [](const auto& run) {
       return run.status == RunEnd::diverged || run.status == RunEnd::failed;
     });
     if (bad == runs.end()) return false;
-    const auto reason = concat(to_string(bad->status), " with seed ", bad->seed);
+    const auto reason =
+        concat(to_string(bad->status), " with ", GridTrial{bad->seed, bad->fold}.name());
     for (std::size_t s = 0; s < runs.size(); ++s)
       if (runs[s].status == RunEnd::paused || s >= to) {
         runs[s].status = RunEnd::skipped;
@@ -181,20 +184,21 @@ class Stages {
 
   // The rounds after this stage, were no setting to diverge.
   std::int64_t later(std::uint32_t rung, std::size_t from) const {
-    const auto seeds = sweep_.seeds.size();
+    const auto trials = trials_.size();
     double rounds = 0, share = 1;
     for (std::uint32_t at = rung + 1; at-- > 0; share /= 2)
       for (const auto setting : alive_)
         rounds += share * (target(setting, at) - target(setting, at + 1)) *
-                  double(at < rung   ? seeds
-                         : from == 0 ? seeds - 1
+                  double(at < rung   ? trials
+                         : from == 0 ? trials - 1
                                      : 0);
     return static_cast<std::int64_t>(rounds);
   }
 
   const Sweep& sweep_;
+  std::vector<GridTrial> trials_;
   GridRunner runner_;
-  std::vector<std::vector<GridRun>> runs_;  // [setting][seed]
+  std::vector<std::vector<GridRun>> runs_;  // [setting][trial]
   std::vector<std::size_t> alive_;          // settings, ascending
 };
 

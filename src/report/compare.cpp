@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "report/table.hpp"
 
@@ -17,6 +18,7 @@ struct Figure {
   TableColumn column;
   std::function<Value(const Trace&)> value;
   std::string (*format)(double) = format_number;
+  bool is_bound = false;  // of several runs the largest holds, not the mean
 };
 
 std::function<Value(const Trace&)> last(const char* column) {
@@ -25,6 +27,15 @@ std::function<Value(const Trace&)> last(const char* column) {
 
 std::function<Value(const Trace&)> fact(const char* key) {
   return [key](const Trace& trace) { return trace.number(key); };
+}
+
+Value utility(const Trace& trace) {
+  return trace.has_utility() ? trace.last("utility") : std::nullopt;
+}
+
+Value epsilon(const Trace& trace) {
+  const auto& bounds = trace.privacy.epsilon;
+  return bounds ? Value(bounds->upper) : trace.last("epsilon");
 }
 
 std::string format_accuracy(double value) { return fmt::format("{:.4f}", value); }
@@ -36,46 +47,82 @@ const std::vector<Figure>& figures() {
   static const std::vector<Figure> all = {
       {{"rounds", "rounds"}, last("round"), format_round},
       {{"loss", "loss", lower}, last("loss")},
-      {{"utility", "utility", lower}, last("utility")},
+      {{"utility", "utility", lower}, utility},
       {{"test_accuracy", "test acc.", higher}, last("test_accuracy"), format_accuracy},
       {{"agent_accuracy_worst", "worst acc.", higher},
        last("agent_accuracy_worst"),
        format_accuracy},
+      {{"test_rmse", "test RMSE", lower}, last("test_rmse")},
+      {{"test_r2", "test R2", higher}, last("test_r2"), format_accuracy},
+      {{"agent_r2_worst", "worst R2", higher}, last("agent_r2_worst"), format_accuracy},
       {{"agent_loss_worst", "worst loss", lower}, last("agent_loss_worst")},
       {{"consensus_error", "consensus", lower}, last("consensus_error")},
       {{"bits_per_agent", "bits/agent", lower}, last("bits_per_agent"), format_si},
       {{"sigma", "sigma"}, fact("sigma")},
-      {{"epsilon", "epsilon ≤"},
-       [](const Trace& trace) {
-         const auto& bounds = trace.privacy.epsilon;
-         return bounds ? Value(bounds->upper) : Value();
-       },
-       format_bound},
+      {{"epsilon", "epsilon ≤"}, epsilon, format_bound, true},
       {{"seconds_per_round", "per round", lower}, fact("seconds_per_round"), format_seconds},
   };
   return all;
 }
 
-void add_status_notes(std::span<const Trace> traces, std::vector<std::string>& notes) {
-  for (const auto& trace : traces) {
-    if (trace.status == "finished") continue;
-    const auto round = trace.last("round");
-    notes.push_back(fmt::format("{} {}: its figures are those of {}.", trace.name,
-                                trace.status == "unfinished" ? "has no summary" : trace.status,
-                                round ? fmt::format("round {:.0f}", *round) : "no round at all"));
-  }
+std::string deviation_text(double value, std::string (*format)(double)) {
+  if (format != format_number) return format(value);
+  return value >= 100 && value < 1e4 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
 }
 
-void add_majority_notes(std::span<const Trace> traces, std::vector<std::string>& notes) {
-  std::map<double, std::vector<const Trace*>> by_rate;
-  for (const auto& trace : traces)
-    if (const auto rate = trace.number("majority_rate")) by_rate[*rate].push_back(&trace);
-  for (const auto& [rate, runs] : by_rate) {
+TableCell cell_of(const Figure& figure, const RunGroup& group) {
+  const auto spread = group.spread(figure.value);
+  if (!spread) return {};
+  if (figure.is_bound) return number_cell(spread->high, figure.format);
+  auto cell = number_cell(spread->mean, figure.format);
+  if (spread->stddev && spread->low != spread->high)
+    cell.text += " ± " + deviation_text(*spread->stddev, figure.format);
+  return cell;
+}
+
+// For machines alone: people read it behind the mean.
+TableCell deviation_of(const Figure& figure, const RunGroup& group) {
+  const auto spread = group.spread(figure.value);
+  return {.value = spread && !figure.is_bound ? spread->stddev : std::nullopt};
+}
+
+std::string place_of(const Trace& trace) {
+  const auto round = trace.last("round");
+  return round ? fmt::format("round {:.0f}", *round) : "no round at all";
+}
+
+constexpr std::size_t kMostNotes = 8;  // of one kind
+
+void add_status_notes(std::span<const RunGroup> groups, std::vector<std::string>& notes) {
+  std::vector<std::string> all;
+  for (const auto& group : groups) {
+    for (const auto& run : group.runs)
+      if (run.status != "finished")
+        all.push_back(fmt::format("{} {}: its figures are those of {}.", run.name,
+                                  run.status == "unfinished" ? "has not ended" : run.status,
+                                  place_of(run)));
+    for (const auto& run : group.apart)
+      all.push_back(fmt::format("{} {} after {} and has no part in the mean.", run.name, run.status,
+                                place_of(run)));
+  }
+  if (all.size() > kMostNotes) {
+    const auto more = all.size() - kMostNotes + 1;
+    all.resize(kMostNotes - 1);
+    all.push_back(fmt::format("{} more runs did not finish.", more));
+  }
+  notes.insert(notes.end(), all.begin(), all.end());
+}
+
+void add_majority_notes(std::span<const RunGroup> groups, std::vector<std::string>& notes) {
+  std::map<double, std::vector<const RunGroup*>> by_rate;
+  for (const auto& group : groups)
+    if (const auto rate = group.first().number("majority_rate")) by_rate[*rate].push_back(&group);
+  for (const auto& [rate, alike] : by_rate) {
     std::vector<std::string> all, no_better;
-    for (const auto* run : runs) {
-      all.push_back(run->name);
-      if (const auto accuracy = run->last("test_accuracy"); accuracy && *accuracy <= rate)
-        no_better.push_back(run->name);
+    for (const auto* group : alike) {
+      all.push_back(group->name);
+      if (const auto accuracy = group->last("test_accuracy"); accuracy && accuracy->mean <= rate)
+        no_better.push_back(group->name);
     }
     auto note =
         fmt::format("Always answering the majority class scores {:.4f} on the test set", rate);
@@ -87,79 +134,136 @@ void add_majority_notes(std::span<const Trace> traces, std::vector<std::string>&
   }
 }
 
+// The first group whose cell of the column is marked.
+std::string winner(const Table& table, std::span<const RunGroup> groups, const char* key) {
+  const auto column = std::ranges::find(table.columns, key, &TableColumn::key);
+  const auto c = static_cast<std::size_t>(column - table.columns.begin());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (table.rows[i][c].best) return groups[i].name;
+  return {};
+}
+
 // A small gradient is not a small loss: the regulariser of the logistic problem is flat far out.
-void add_utility_note(std::span<const Trace> traces, std::vector<std::string>& notes) {
-  const auto table = compare_runs(traces);
-  const auto winner = [&](const char* key) -> std::string {
-    const auto column = std::ranges::find(table.columns, key, &TableColumn::key);
-    const auto c = static_cast<std::size_t>(column - table.columns.begin());
-    for (std::size_t i = 0; i < traces.size(); ++i)
-      if (table.rows[i][c].best) return traces[i].name;
-    return {};
-  };
-  const auto by_utility = winner("utility"), by_loss = winner("loss");
-  if (by_utility.empty() || by_loss.empty() || by_utility == by_loss) return;
-  notes.push_back(fmt::format(
-      "Utility (the running mean of the squared gradient norm) favours {}, the loss favours {}: "
-      "a small gradient is not a small loss, so judge by loss and accuracy too.",
-      by_utility, by_loss));
+void add_utility_notes(std::span<const RunGroup> groups, std::vector<std::string>& notes) {
+  const auto table = compare_runs(groups);
+  const auto by_utility = winner(table, groups, "utility"), by_loss = winner(table, groups, "loss");
+  if (!by_utility.empty() && !by_loss.empty() && by_utility != by_loss)
+    notes.push_back(fmt::format(
+        "Utility (the running mean of the squared gradient norm) favours {}, the loss favours {}: "
+        "a small gradient is not a small loss, so judge by loss and accuracy too.",
+        by_utility, by_loss));
+  std::vector<std::string> without;
+  for (const auto& group : groups)
+    if (!group.spread(utility) && group.last("utility")) without.push_back(group.name);
+  if (!without.empty())
+    notes.push_back(
+        fmt::format("No utility is shown for {}: it is a mean over all rounds, and fewer than {} "
+                    "rounds between "
+                    "the first and the last were evaluated (run.evaluate), too few to compare it.",
+                    listing(without), kEvaluationsForUtility));
+}
+
+// An average may do worse than every agent, but more often the rows differ.
+void add_worst_note(std::span<const RunGroup> groups, std::vector<std::string>& notes) {
+  std::vector<std::string> below;
+  for (const auto& group : groups) {
+    const auto loss = group.last("loss"), worst = group.last("agent_loss_worst");
+    if (loss && worst && worst->mean < loss->mean) below.push_back(group.name);
+  }
+  if (!below.empty())
+    notes.push_back(fmt::format(
+        "Worst loss is below loss for {}: loss is over all training rows, worst loss over an even "
+        "sample of them, so differences of this size between the two say nothing.",
+        listing(below)));
 }
 
 }  // namespace
 
-Table compare_runs(std::span<const Trace> traces) {
+Table compare_runs(std::span<const RunGroup> groups) {
   Table table{text_columns({"run", "algorithm", "status"})};
+  table.columns.insert(table.columns.begin() + 1, {.key = "seeds", .title = "seeds"});
   for (const auto& figure : figures()) table.columns.push_back(figure.column);
-  const auto text = [](const std::string& known) { return known.empty() ? kAbsent : known; };
-  for (const auto& trace : traces) {
-    const auto algorithm = trace.facts.find("algorithm");
-    auto& row = table.rows.emplace_back();
-    row = {{.text = text(trace.name)},
-           {.text = text(algorithm == trace.facts.end() ? "" : algorithm->second)},
-           {.text = text(trace.status)}};
+  const bool deviations = std::ranges::any_of(groups, &RunGroup::several);
+  if (deviations)
     for (const auto& figure : figures())
-      row.push_back(number_cell(figure.value(trace), figure.format));
+      table.columns.push_back({figure.column.key + "_stddev", figure.column.title + " ±"});
+  const auto text = [](const std::string& known) { return known.empty() ? kAbsent : known; };
+  for (const auto& group : groups) {
+    const auto& facts = group.first().facts;
+    const auto algorithm = facts.find("algorithm");
+    auto& row = table.rows.emplace_back();
+    row = {{.text = text(group.name)},
+           {.text = group.several() ? std::to_string(group.seeds()) : kAbsent,
+            .value = static_cast<double>(group.seeds())},
+           {.text = text(algorithm == facts.end() ? "" : algorithm->second)},
+           {.text = text(group.status())}};
+    for (const auto& figure : figures()) row.push_back(cell_of(figure, group));
+    if (deviations)
+      for (const auto& figure : figures()) row.push_back(deviation_of(figure, group));
   }
-  table.mark_best([&](std::size_t row) { return !traces[row].diverged(); });
+  table.mark_best([&](std::size_t row) { return !groups[row].diverged(); });
   return table;
 }
 
-std::vector<std::string> compare_notes(std::span<const Trace> traces) {
+std::vector<std::string> compare_notes(std::span<const RunGroup> groups) {
   std::vector<std::string> notes;
-  add_status_notes(traces, notes);
-  add_majority_notes(traces, notes);
-  add_utility_note(traces, notes);
+  add_status_notes(groups, notes);
+  add_majority_notes(groups, notes);
+  add_utility_notes(groups, notes);
+  add_worst_note(groups, notes);
   return notes;
 }
 
-std::string comparison_text(std::span<const Trace> traces, bool markdown) {
-  const auto table = compare_runs(traces);
+std::string comparison_text(std::span<const RunGroup> groups, bool markdown) {
+  const auto table = compare_runs(groups);
   const char* bullet = markdown ? "- " : "  ";
-  auto text = fmt::format(
-      "{}\n{}Figures of the last evaluation, at the average of the agents unless said otherwise; "
-      "{}: best of the runs that did not diverge.\n",
-      markdown ? table.to_markdown() : table.to_text(), bullet, markdown ? "bold" : "*");
-  for (const auto& note : compare_notes(traces)) text += bullet + note + '\n';
-  for (const auto& group : privacy_groups(traces))
-    text += fmt::format("{}Privacy of {}: {}\n", bullet, listing(group.runs), group.text);
+  auto text = fmt::format("{}\n{}{} {}: best of the runs that did not diverge.\n",
+                          markdown ? table.to_markdown() : table.to_text(), bullet,
+                          how_to_read(groups), markdown ? "Bold" : "*");
+  for (const auto& note : compare_notes(groups)) text += bullet + note + '\n';
+  for (const auto& group : privacy_groups(groups))
+    text += fmt::format("{}Privacy of {}: {}\n", bullet, group.names(groups.size()), group.text);
   return text;
 }
 
-std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces) {
-  std::vector<PrivacyGroup> groups;
-  for (const auto& trace : traces) {
-    const bool guaranteed = trace.privacy.guaranteed;
-    const auto text = trace.privacy.sentence.empty()
-                          ? "No statement about privacy: treat as not private."
-                          : trace.privacy.sentence;
-    auto found = std::ranges::find_if(groups, [&](const auto& known) {
-      return known.text == text && known.guaranteed == guaranteed;
+std::string how_to_read(std::span<const RunGroup> groups) {
+  std::string text =
+      "Figures of the last evaluation, at the average of the agents unless said otherwise.";
+  if (std::ranges::any_of(groups, &RunGroup::several))
+    text += " Runs that differ only in run.seed are one row: mean ± standard deviation.";
+  return text;
+}
+
+std::string PrivacyGroup::names(std::size_t all) const {
+  constexpr std::size_t kMostNames = 6;
+  if (runs.size() <= kMostNames) return listing(runs);
+  if (runs.size() == all) return fmt::format("all {}", all);
+  auto shown = runs;
+  shown.resize(kMostNames - 1);
+  shown.push_back(fmt::format("{} more", runs.size() - shown.size()));
+  return listing(shown);
+}
+
+std::vector<PrivacyGroup> privacy_groups(std::span<const RunGroup> groups) {
+  std::vector<PrivacyGroup> alike;
+  std::vector<const RunGroup*> last;  // of each, whom it has named last
+  const auto add = [&](const PrivacyStatement& privacy, const RunGroup& group) {
+    const auto text = privacy.sentence.empty() ? "No statement about privacy: treat as not private."
+                                               : privacy.sentence;
+    const auto found = std::ranges::find_if(alike, [&](const auto& known) {
+      return known.text == text && known.guaranteed == privacy.guaranteed;
     });
-    if (found == groups.end())
-      found = groups.insert(found, {.text = text, .runs = {}, .guaranteed = guaranteed});
-    found->runs.push_back(trace.name);
-  }
-  return groups;
+    const auto place = static_cast<std::size_t>(found - alike.begin());
+    if (found == alike.end()) {
+      alike.push_back({.text = text, .runs = {}, .guaranteed = privacy.guaranteed});
+      last.push_back(nullptr);
+    }
+    if (std::exchange(last[place], &group) != &group) alike[place].runs.push_back(group.name);
+  };
+  for (const auto& group : groups)
+    for (const auto* runs : {&group.runs, &group.apart})
+      for (const auto& run : *runs) add(run.privacy, group);
+  return alike;
 }
 
 }  // namespace porter

@@ -28,17 +28,24 @@ std::string log_switch(const Axis& axis, const char* name, const std::string& id
                     : "\n");
 }
 
+// A piece of the line, with a mark where the line has them; 30 wide.
+std::string swatch(const Series& series, double x, double y) {
+  const auto classes = style_classes(series);
+  std::string out;
+  if (!series.points)
+    out += fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}h28\"/>", classes, x + 1, y);
+  if (series.points || series.is_sparse())
+    out += fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>", classes,
+                       x + 15, y);
+  return out;
+}
+
 std::string legend(const Plot& plot) {
   std::string out = "<p class=\"legend\">";
   for (const auto& series : plot.series)
     if (!series.companion)
-      out += fmt::format(
-          "<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\">{}</svg>{}</span> ",
-          series.points
-              ? fmt::format("<circle class=\"mark {}\" cx=\"15\" cy=\"4\" r=\"3\"/>",
-                            style_classes(series))
-              : fmt::format("<path class=\"line {}\" d=\"M1 4H29\"/>", style_classes(series)),
-          escape_html(series.name));
+      out += fmt::format("<span><svg viewBox=\"0 0 30 8\" aria-hidden=\"true\">{}</svg>{}</span> ",
+                         swatch(series, 0, 4), escape_html(series.name));
   return out + "</p>\n";
 }
 
@@ -82,12 +89,7 @@ SvgLegend legend_of(const Plot& plot) {
       x = kMargin;
       y += kLine;
     }
-    const auto classes = style_classes(series);
-    legend.svg +=
-        series.points
-            ? fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>",
-                          classes, x + 15, y)
-            : fmt::format("<path class=\"line {}\" d=\"M{:.1f} {:.1f}h30\"/>", classes, x, y);
+    legend.svg += swatch(series, x, y);
     legend.svg += svg_text("name", x + kSwatch, y + 4.5, "start", series.name);
     x += width;
   }
@@ -120,6 +122,19 @@ std::string figure_html(const Plot& plot, const std::string& id) {
       "{}{}{}{}</figure>\n",
       id, escape_html(plot.title), escape_html(plot.help), legend(plot),
       log_switch(plot.x, "x", id), log_switch(plot.y, "y", id), views, data);
+}
+
+std::string tabs_html(const std::vector<TabFigure>& figures, const std::string& id) {
+  if (figures.size() == 1) return figure_html(figures.front().plot, id);
+  std::string tabs, panels;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const auto part = fmt::format("{}-{}", id, i + 1);
+    tabs += fmt::format(
+        "<input type=\"radio\" name=\"{}\" id=\"{}-tab\"{}/><label for=\"{}-tab\">{}</label>\n", id,
+        part, i == 0 ? " checked=\"checked\"" : "", part, escape_html(figures[i].tab));
+    panels += "<div class=\"panel\">\n" + figure_html(figures[i].plot, part) + "</div>\n";
+  }
+  return "<div class=\"tabs\">\n" + tabs + panels + "</div>\n";
 }
 
 std::string svg_file(const Plot& plot) {

@@ -17,7 +17,7 @@ namespace {
 // In units of the viewBox, which are pixels where a figure takes half of a wide page.
 constexpr double kMapWidth = 560, kMapTop = 8, kCellHeight = 36, kCellCharacter = 7.2;
 constexpr double kLegendHeight = 46, kTextWidth = 46;  // a cell narrower than this has no text
-constexpr double kLogRatio = 20;
+constexpr double kDecade = 10;                         // from here on colours go by factors
 
 struct Colour {
   double r, g, b;
@@ -50,7 +50,7 @@ class Shade {
   explicit Shade(const HeatMap& map) : higher_is_better_(map.higher_is_better) {
     for (const auto& cell : map.cells)
       if (cell.value) range_.add(*cell.value);
-    scale_ = {range_.low, range_.high, range_.beyond(kLogRatio)};
+    scale_ = {range_.low, range_.high, range_.beyond(kDecade)};
   }
   double share(double value) const {
     if (!(range_.high > range_.low)) return 1;
@@ -59,6 +59,12 @@ class Shade {
   }
   double worst() const { return higher_is_better_ ? range_.low : range_.high; }
   double best() const { return higher_is_better_ ? range_.high : range_.low; }
+  bool log() const { return scale_.log; }
+  /// Where the colours are half way.
+  double middle() const {
+    return scale_.log ? std::sqrt(range_.low) * std::sqrt(range_.high)
+                      : range_.low + (range_.high - range_.low) / 2;
+  }
 
  private:
   Range range_;
@@ -144,7 +150,10 @@ std::string legend_svg(const HeatMap& map, const Shade& shade, const MapLayout& 
                     hex(colour_at(static_cast<double>(i) / (kSteps - 1))));
   return out + '\n' + svg_text("tick", from - 7, y + 9, "end", format_number(shade.worst())) +
          svg_text("tick", from + kLegendBar + 7, y + 9, "start", format_number(shade.best())) +
-         svg_text("tick", from + kLegendBar / 2, y + 24, "middle", map.value_title);
+         svg_text("tick", from + kLegendBar / 2, y + 24, "middle",
+                  map.value_title + (shade.log() ? fmt::format("; by factors, half way at {}",
+                                                               format_number(shade.middle()))
+                                                 : ""));
 }
 
 }  // namespace

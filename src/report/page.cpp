@@ -52,51 +52,61 @@ std::string data_url(const std::string& svg) {
   return out;
 }
 
-std::string summary_section(std::span<const Trace> traces) {
-  std::string notes =
-      "<li>Figures of the last evaluation, at the average model unless said otherwise. "
-      "<b class=\"best\">Marked</b>: best of the runs that did not diverge.</li>\n";
-  for (const auto& note : compare_notes(traces))
+std::string summary_section(const PageText& text, std::span<const RunGroup> groups) {
+  std::string notes = fmt::format(
+      "<li>{} <b class=\"best\">Marked</b>: best of the runs that did not diverge.</li>\n",
+      escape_html(how_to_read(groups)));
+  for (const auto& note : compare_notes(groups))
     notes += fmt::format("<li>{}</li>\n", escape_html(note));
+  for (const auto& source : text.sources)
+    notes += fmt::format("<li>{}</li>\n", escape_html(source));
   return page_section("summary", "Summary",
-                      "<div class=\"scroll\">\n" + compare_runs(traces).to_html() +
+                      "<div class=\"scroll\">\n" + compare_runs(groups).to_html() +
                           "</div>\n<ul class=\"notes\">\n" + notes + "</ul>\n");
 }
 
-std::string privacy_section(std::span<const Trace> traces) {
+// What agents say of themselves while they train.
+std::string agents_section(std::span<const AgentState> agents) {
+  if (agents.empty()) return "";
+  return page_section("agents", "Agents",
+                      "<div class=\"scroll\">\n" + agents_table(agents).to_html() + "</div>\n");
+}
+
+std::string privacy_section(std::span<const RunGroup> groups) {
   std::string body;
-  for (const auto& group : privacy_groups(traces))
+  for (const auto& group : privacy_groups(groups))
     body += fmt::format(
         "<div class=\"privacy {}\"><strong>{}</strong><span "
         "class=\"runs\">{}</span><p>{}</p></div>\n",
         group.guaranteed ? "guaranteed" : "doubtful",
-        group.guaranteed ? "Guarantee" : "No guarantee", escape_html(listing(group.runs)),
+        group.guaranteed ? "Guarantee" : "No guarantee", escape_html(group.names(groups.size())),
         escape_html(group.text));
   return page_section("privacy", "Privacy", body);
 }
 
-std::string plots_section(std::span<const Trace> traces) {
-  const auto page = page_plots(traces);
+std::string plots_section(std::span<const RunGroup> groups) {
+  const auto page = page_plots(groups);
   std::string body = "<div class=\"plots\">\n";
-  for (std::size_t i = 0; i < page.plots.size(); ++i)
-    body += figure_html(page.plots[i], fmt::format("plot{}", i + 1));
+  for (const auto& chart : page.charts) body += bar_chart_html(chart);
+  for (std::size_t i = 0; i < page.figures.size(); ++i)
+    body += tabs_html(page.figures[i], fmt::format("plot{}", i + 1));
   body += "</div>\n";
-  if (!page.left_out.empty())
-    body += fmt::format("<p class=\"note\">Left out, as no run has the figures: {}.</p>\n",
-                        listing(page.left_out));
+  for (const auto& note : page.notes)
+    body += fmt::format("<p class=\"note\">{}</p>\n", escape_html(note));
   return page_section("plots", "Plots", body);
 }
 
 // Each picture once, with the runs that it belongs to.
-std::string graph_section(std::span<const Trace> traces) {
+std::string graph_section(std::span<const RunGroup> groups) {
   std::vector<std::pair<const Trace*, std::vector<std::string>>> graphs;
-  for (const auto& trace : traces) {
+  for (const auto& group : groups) {
+    const auto& trace = group.first();
     if (trace.graph_svg.empty()) continue;
     auto found = std::find_if(graphs.begin(), graphs.end(), [&](const auto& graph) {
       return graph.first->graph_svg == trace.graph_svg;
     });
     if (found == graphs.end()) found = graphs.insert(found, {&trace, {}});
-    found->second.push_back(trace.name);
+    found->second.push_back(group.name);
   }
   if (graphs.empty()) return "";
   std::string body = "<div class=\"graphs\">\n";
@@ -128,20 +138,28 @@ std::string facts_list(const Trace& trace) {
   return out + "</dl>\n";
 }
 
-std::string runs_section(std::span<const Trace> traces) {
+// The command that does it again, and what it is to do.
+std::string repeat_text(const Trace& trace) {
+  const auto config =
+      trace.repeat.empty() ? shell_word((trace.folder / "config.toml").string()) : trace.repeat;
+  const auto out = shell_word(trace.folder.string() + "-again");
+  return fmt::format(
+      "<p>Repeat this run:</p>\n<pre><code>porter run {} --out {}</code></pre>\n"
+      "<details><summary>config.toml, resolved</summary>\n<pre><code>{}</code></pre></details>\n",
+      escape_html(config), escape_html(out), escape_html(trace.config));
+}
+
+std::string runs_section(std::span<const RunGroup> groups) {
   std::string body;
-  for (const auto& trace : traces) {
-    const auto config = (trace.folder / "config.toml").string();
+  for (const auto& group : groups) {
+    const auto& trace = group.first();
+    const auto status = group.status();
     body += fmt::format("<article>\n<h3>{} <span class=\"status {}\">{}</span></h3>\n{}",
-                        escape_html(trace.name), trace.status == "finished" ? "good" : "bad",
-                        escape_html(trace.status), facts_list(trace));
-    if (!trace.config.empty())
-      body += fmt::format(
-          "<p>Repeat this run:</p>\n<pre><code>porter run {} --out {}</code></pre>\n"
-          "<details><summary>config.toml, resolved</summary>\n<pre><code>{}</code></pre>"
-          "</details>\n",
-          escape_html(shell_word(config)),
-          escape_html(shell_word(trace.folder.string() + "-again")), escape_html(trace.config));
+                        escape_html(group.label()), status == "finished" ? "good" : "bad",
+                        escape_html(status), facts_list(trace));
+    if (group.several())
+      body += fmt::format("<p class=\"note\">All this of {}.</p>\n", escape_html(trace.name));
+    if (!trace.config.empty()) body += repeat_text(trace);
     body += "</article>\n";
   }
   return page_section("runs", "Runs", body);
@@ -149,13 +167,23 @@ std::string runs_section(std::span<const Trace> traces) {
 
 }  // namespace
 
-std::string html_report(const std::string& title, const std::string& intro,
-                        std::span<const Trace> traces) {
-  return page_shell(
-      title, intro,
-      fmt::format("{} run{} · porter {}", traces.size(), traces.size() == 1 ? "" : "s", kVersion),
-      summary_section(traces) + privacy_section(traces) + plots_section(traces) +
-          graph_section(traces) + runs_section(traces));
+std::string html_report(const PageText& text, std::span<const RunGroup> groups,
+                        std::span<const AgentState> agents) {
+  std::size_t runs = 0;
+  for (const auto& group : groups) runs += group.seeds();
+  auto sections = agents_section(agents);
+  if (groups.empty())
+    for (const auto& source : text.sources)
+      sections += fmt::format("<p class=\"note\">{}</p>\n", escape_html(source));
+  else
+    sections += summary_section(text, groups) + privacy_section(groups) + plots_section(groups) +
+                graph_section(groups) + runs_section(groups);
+  const auto counted = [](std::size_t count, const char* what) {
+    return fmt::format("{} {}{} · ", count, what, count == 1 ? "" : "s");
+  };
+  const auto meta = (runs > 0 || agents.empty() ? counted(runs, "run") : "") +
+                    (agents.empty() ? "" : counted(agents.size(), "agent")) + "porter " + kVersion;
+  return page_shell(text.title, text.intro, meta, sections, text.live);
 }
 
 }  // namespace porter

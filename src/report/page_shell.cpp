@@ -56,7 +56,7 @@ b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
 .guaranteed { background: var(--safe-back); border-color: var(--safe); }
 .guaranteed strong { color: var(--safe); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(480px, 100%), 1fr)); gap: 18px; }
-.plots > figure:only-child { max-width: 760px; }
+.plots > :only-child { max-width: 760px; }
 figure { margin: 0; }
 figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .plots .note { margin: 2px 0 4px; }
@@ -65,6 +65,20 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .legend svg { width: 30px; height: 8px; flex: none; }
 .plot input { margin: 0 5px 0 0; vertical-align: -1px; accent-color: var(--accent); }
 .plot label { margin-right: 16px; color: var(--soft); font-size: 13px; }
+.tabs { min-width: 0; background: var(--card); border: 1px solid var(--rule); border-radius: 8px; }
+.tabs > input { position: absolute; opacity: 0; pointer-events: none; }
+.tabs > label { display: inline-block; margin: 8px 0 0 14px; padding: 4px 2px; color: var(--soft); font-size: 13px;
+  border-bottom: 2px solid transparent; cursor: pointer; }
+.tabs > input:checked + label { color: var(--ink); border-color: var(--accent); font-weight: 600; }
+.tabs > input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
+.tabs figure.plot { border: 0; background: none; padding-top: 8px; }
+.panel { display: none; }
+.tabs > input:nth-of-type(1):checked ~ .panel:nth-of-type(1),
+.tabs > input:nth-of-type(2):checked ~ .panel:nth-of-type(2),
+.tabs > input:nth-of-type(3):checked ~ .panel:nth-of-type(3) { display: block; }
+.live { display: inline-block; padding: 1px 10px; border-radius: 10px; font-size: 13px;
+  color: var(--safe); background: var(--safe-back); }
+.live.silent { color: var(--warn); background: var(--warn-back); }
 .view { display: none; }
 .log-x:not(:checked) ~ .log-y:not(:checked) ~ .x-linear.y-linear,
 .log-x:not(:checked) ~ .log-y:checked ~ .x-linear.y-log,
@@ -100,7 +114,7 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 #settings th:last-child, #settings td:last-child, td.long { white-space: normal; min-width: 150px; font-size: 13px; }
 .graphs { display: flex; flex-wrap: wrap; gap: 18px; }
 figure.graph { padding: 14px; width: 360px; max-width: 100%; }
-figure.graph img { display: block; width: 100%; max-height: 420px; background: #fff; border-radius: 4px; }
+figure.graph img { display: block; width: 100%; max-height: 420px; border-radius: 4px; }
 figure.graph figcaption { margin-top: 8px; font-size: 13px; color: var(--soft); overflow-wrap: anywhere; }
 article { margin: 0 0 18px; padding: 16px 18px; }
 .status { margin-left: 8px; padding: 1px 9px; border-radius: 10px; font-size: 12px; font-weight: 600; }
@@ -115,25 +129,30 @@ summary { cursor: pointer; color: var(--accent); }
   background: var(--ink); color: var(--card); border-radius: 5px; font-size: 13px; white-space: pre-line; }
 @media (max-width: 640px) { body { padding: 0 12px 32px; } h1 { font-size: 23px; }
   figure.plot { padding: 12px 8px 8px; }
-  .chart text, .chart .tick, .chart .reference-label { font-size: 16px; } }
+  th.text:first-child, td.text:first-child { white-space: normal; min-width: 128px; overflow-wrap: anywhere; }
+  dl { grid-template-columns: repeat(auto-fill, minmax(135px, 1fr)); }
+  .plot .chart text, .plot .chart .tick, .plot .chart .reference-label { font-size: 16px; }
+  figure.heat { overflow-x: auto; padding: 12px 10px 8px; }
+  figure.heat .chart { min-width: 500px; } }
 @media print { :root { --page: #fff; } .chart text, .chart .tick { font-size: 16px; }
   .meta, .note, .notes, .runs, figcaption p, dt, .legend { font-size: 11px; } body { max-width: none; padding: 0; font-size: 12px; }
-  .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label { display: none; }
+  .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label, .tabs > label, .live { display: none; }
   figure, article, .privacy, tr { break-inside: avoid; } .scroll { overflow: visible; }
   th, td { padding: 3px 4px; font-size: 9px; white-space: normal; } pre { white-space: pre-wrap; } }
 )css";
 
 // Only adds a read-out under the pointer; the page is complete without it.
 constexpr const char* kPageScript = R"js(
-(() => {
-  const tip = document.createElement('div');
-  tip.className = 'tip';
-  tip.hidden = true;
-  document.body.append(tip);
-  const short = v => String(Number(v.toPrecision(5)));
-  const place = ([low, high, log, from, to], v) =>
-    from + (to - from) * (log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low));
+const tip = document.createElement('div');
+tip.className = 'tip';
+tip.hidden = true;
+document.body.append(tip);
+const short = v => String(Number(v.toPrecision(5)));
+const place = ([low, high, log, from, to], v) =>
+  from + (to - from) * (log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low));
 
+const attach = () => {
+  tip.hidden = true;
   for (const figure of document.querySelectorAll('figure.plot')) {
     const data = JSON.parse(figure.querySelector('script').textContent);
     for (const svg of figure.querySelectorAll('svg.chart')) {
@@ -165,7 +184,46 @@ constexpr const char* kPageScript = R"js(
       });
     }
   }
-})();
+};
+attach();
+)js";
+
+// Asks for the page again and shows what is new; what the reader has chosen and opened stays.
+constexpr const char* kLiveScript = R"js(
+const kPeriod = 2000, kSlowPeriod = 20000, kPatience = 15;
+const banner = document.querySelector('.live');
+let tag = null, silent = 0;
+
+const take = text => {
+  const next = new DOMParser().parseFromString(text, 'text/html');
+  const chosen = new Map([...document.querySelectorAll('main input')].map(i => [i.id, i.checked]));
+  const open = [...document.querySelectorAll('main details')].map(d => d.open);
+  for (const part of ['.meta', 'main'])
+    document.querySelector(part).replaceWith(next.querySelector(part));
+  for (const input of document.querySelectorAll('main input'))
+    if (chosen.has(input.id)) input.checked = chosen.get(input.id);
+  document.querySelectorAll('main details').forEach((d, i) => { d.open = open[i] || false; });
+  attach();
+};
+
+const ask = async () => {
+  try {
+    const headers = tag ? {'If-None-Match': tag} : {};
+    const reply = await fetch(location.href, {cache: 'no-store', headers});
+    if (reply.status === 200) {
+      tag = reply.headers.get('ETag');
+      take(await reply.text());
+    }
+    silent = 0;
+    banner.textContent = reply.status === 503 ? await reply.text() : 'Live: this page follows the files.';
+  } catch {
+    ++silent;
+    banner.textContent = 'No answer any more: this is what was seen last.';
+  }
+  banner.classList.toggle('silent', silent > 0);
+  setTimeout(ask, silent > kPatience ? kSlowPeriod : kPeriod);
+};
+ask();
 )js";
 
 }  // namespace
@@ -182,19 +240,21 @@ std::string page_section(const char* id, const char* title, const std::string& b
 }
 
 std::string page_shell(const std::string& title, const std::string& intro, const std::string& meta,
-                       const std::string& sections) {
+                       const std::string& sections, bool live) {
   const auto name = escape_html(title);
   return fmt::format(
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-             "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\"/>\n"
+             "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:{2}\"/>\n"
              "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n",
-             name, kPageStyle) +
+             name, kPageStyle, live ? "; connect-src 'self'" : "") +
+         (live ? "<p class=\"live\" role=\"status\">Live</p>\n" : "") +
          (intro.empty() ? "" : "<p class=\"intro\">" + escape_html(intro) + "</p>\n") +
          fmt::format("<p class=\"meta\">{}</p>\n</header>\n<main>\n{}", escape_html(meta),
                      sections) +
-         fmt::format("</main>\n<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
+         fmt::format("</main>\n<script>\n{}{}</script>\n</body>\n</html>\n", kPageScript,
+                     live ? kLiveScript : "");
 }
 
 }  // namespace porter

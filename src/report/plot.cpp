@@ -141,10 +141,9 @@ std::string series_svg(const Series& series, const std::vector<Segment>& segment
   std::string path, out;
   if (!series.band_low.empty()) out += band_svg(series, segments, frame);
   for (const auto& segment : segments) {
-    if (segment.size() > 1 && !series.points) {
-      path += polyline(segment);
-      continue;
-    }
+    const bool joined = segment.size() > 1 && !series.points;
+    if (joined) path += polyline(segment);
+    if (joined && (series.companion || !series.is_sparse())) continue;
     for (const auto& point : segment)
       out += fmt::format("<circle class=\"mark {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n",
                          style_classes(series), point.x, point.y);

@@ -128,20 +128,18 @@ std::string read_if_there(const fs::path& path) {
   return fs::exists(path) ? read_file(path, kMaxTextBytes) : std::string();
 }
 
-// A folder that may not be entered is no run; who asked for it gets an Error with its name.
-bool is_run(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::is_regular_file(folder / "metrics.csv", ignored);
+// Of config.toml.
+constexpr std::string_view kNetworked = "engine = \"tls\"";
+
+bool contains_line(std::string_view text, std::string_view line) {
+  const auto at = text.find(line);
+  return at != text.npos && (at == 0 || text[at - 1] == '\n');
 }
 
-std::vector<fs::path> runs_inside(const fs::path& folder) {
-  std::vector<fs::path> runs;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (is_run(it->path())) runs.push_back(it->path());
-  require(!error, ErrorKind::io, "cannot read the folder ", folder.string(), ": ", error.message());
-  std::sort(runs.begin(), runs.end());
-  return runs;
+// What is being written may end in the middle of a line.
+std::string whole_lines(std::string text) {
+  text.resize(text.rfind('\n') + 1);
+  return text;
 }
 
 }  // namespace
@@ -170,38 +168,35 @@ std::optional<double> Trace::last(std::string_view column) const {
   return values && !values->empty() ? values->back() : std::nullopt;
 }
 
+bool Trace::has_utility() const {
+  const auto* rounds = metrics.find("round");
+  if (!rounds || rounds->empty()) return false;
+  const auto count = std::max(evaluations, rounds->size());
+  const bool every_round = static_cast<double>(count) > *rounds->back();
+  return every_round || count >= kEvaluationsForUtility + 2;
+}
+
+bool is_run_folder(const fs::path& folder) {
+  std::error_code ignored;  // a folder that may not be entered is no run
+  return fs::is_regular_file(folder / "metrics.csv", ignored);
+}
+
 Trace load_trace(const fs::path& folder) {
   Trace trace;
   trace.folder = folder.has_filename() ? folder : folder.parent_path();
   trace.name = without_controls(trace.folder.filename().string());
   trace.status = "unfinished";
-  const auto metrics_path = trace.folder / "metrics.csv";
-  trace.metrics = parse_metrics(read_file(metrics_path, kMaxMetricsBytes), metrics_path.string());
-  if (const auto path = trace.folder / "summary.json"; fs::exists(path)) read_summary(path, trace);
+  const auto metrics_path = trace.folder / "metrics.csv", summary = trace.folder / "summary.json";
+  const bool ended = fs::exists(summary);
+  auto metrics = read_file(metrics_path, kMaxMetricsBytes);
+  trace.metrics =
+      parse_metrics(ended ? metrics : whole_lines(std::move(metrics)), metrics_path.string());
+  if (ended) read_summary(summary, trace);
   trace.config = read_if_there(trace.folder / "config.toml");
   trace.graph_svg = read_if_there(trace.folder / "graph.svg");
+  // An agent knows nothing of the others, so it has no figures of their average.
+  trace.agent = !trace.metrics.find("consensus_error") && contains_line(trace.config, kNetworked);
   return trace;
-}
-
-std::vector<Trace> load_traces(std::span<const fs::path> folders) {
-  std::vector<Trace> traces;
-  for (const auto& folder : folders) {
-    std::error_code error;
-    const auto type = fs::status(folder, error).type();
-    require(type != fs::file_type::not_found, ErrorKind::io, folder.string(), ": no such folder");
-    require(!error, ErrorKind::io, folder.string(), ": ", error.message());
-    require(type == fs::file_type::directory, ErrorKind::io, folder.string(),
-            ": expected a run folder, found a file");
-    const auto runs = is_run(folder) ? std::vector{folder} : runs_inside(folder);
-    require(!runs.empty(), ErrorKind::io, folder.string(),
-            ": not a run folder (it has no metrics.csv), and there is none inside it");
-    for (const auto& run : runs) traces.push_back(load_trace(run));
-  }
-  std::map<std::string, int> uses;
-  for (const auto& trace : traces) ++uses[trace.name];
-  for (auto& trace : traces)
-    if (uses[trace.name] > 1) trace.name += " (" + without_controls(trace.folder.string()) + ")";
-  return traces;
 }
 
 }  // namespace porter

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/difference.hpp"
+#include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "porter/version.hpp"
@@ -139,7 +140,9 @@ void write_report(const StudyReport& report, const fs::path& folder) {
   for (const auto& table : report.tables)
     write_file(folder / "tables" / (table.file + ".csv"), table.table.to_csv());
   for (const auto& config : report.configs)
-    if (!config.toml.empty()) write_file(folder / "configs" / (config.file + ".toml"), config.toml);
+    if (!config.toml.empty())  // porter report takes the name from the first line
+      write_file(folder / "configs" / (config.file + ".toml"),
+                 "# " + without_controls(config.label) + "\n" + config.toml);
   if (!report.runs.empty()) write_file(folder / "runs.csv", report.runs);
   write_file(folder / kSummaryFile, summary_json(report));
   write_file(folder / "index.html", report_page(report));

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "config/config_table.hpp"
-#include "config/toml_section.hpp"
 #include "data/catalog.hpp"
+#include "io/toml_section.hpp"
 #include "porter/core/error.hpp"
 #include "study_parts.hpp"
 

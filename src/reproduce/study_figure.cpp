@@ -46,7 +46,15 @@ constexpr std::array kColumnTitles = {
     Named{"bits_per_agent", "bits sent per agent"},
     Named{"link_bits_per_agent", "bits on links per agent"},
     Named{"epsilon", "certified ε"},
-    Named{"seconds", "seconds of training"}};
+    Named{"seconds", "seconds of training"},
+    Named{"train_rmse", "train RMSE", "root mean squared error, training set"},
+    Named{"train_r2", "train R2", "R2, training set"},
+    Named{"test_rmse", "test RMSE", "root mean squared error, test set"},
+    Named{"test_r2", "test R2", "R2, test set"},
+    Named{"agent_rmse_mean", "agents' RMSE, mean", "test RMSE, mean over agents"},
+    Named{"agent_rmse_worst", "worst agent's RMSE", "test RMSE of the worst agent"},
+    Named{"agent_r2_mean", "agents' R2, mean", "test R2, mean over agents"},
+    Named{"agent_r2_worst", "worst agent's R2", "test R2 of the worst agent"}};
 
 // The row of that name, or nullptr.
 template <class Table>

@@ -31,28 +31,6 @@ TableCell sent_cell(const Study& study, const GridResult& result, std::size_t se
 
 }  // namespace
 
-std::string Spread::text() const {
-  if (!stddev || low == high) return format_si(mean);
-  const bool large = std::abs(mean) >= 1e4;
-  return format_si(mean) + " ± " + (large ? format_si(*stddev) : fmt::format("{:.2g}", *stddev));
-}
-
-std::optional<Spread> spread_of(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  Spread out;
-  for (const double value : values) out.mean += value;
-  out.mean /= static_cast<double>(values.size());
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  out.low = *low;
-  out.high = *high;
-  if (values.size() > 1) {
-    double squares = 0;
-    for (const double value : values) squares += (value - out.mean) * (value - out.mean);
-    out.stddev = std::sqrt(squares / static_cast<double>(values.size() - 1));
-  }
-  return out;
-}
-
 std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting) {
   std::vector<const GridRun*> out;
   for (std::size_t seed = 0; seed < result.seeds; ++seed)
@@ -102,11 +80,13 @@ ReportTable summary_table(const Study& study, const GridResult& result) {
                     "sends (to a server: up), bits / 32 T d."}};
 }
 
-bool is_accuracy(const std::string& column) { return column.find("accuracy") != column.npos; }
+bool is_accuracy(const std::string& column) {
+  return column.find("accuracy") != column.npos || column.find("_r2") != column.npos;
+}
 
 Better better_direction(const std::string& column) {
   if (is_accuracy(column)) return Better::higher;
-  for (const char* cost : {"loss", "utility", "grad_norm"})
+  for (const char* cost : {"loss", "utility", "grad_norm", "rmse"})
     if (column.find(cost) != column.npos) return Better::lower;
   return Better::neither;
 }

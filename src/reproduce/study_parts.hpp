@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "porter/train/metrics.hpp"
+#include "report/spread.hpp"
 #include "report/table.hpp"
 #include "reproduce/report.hpp"
 
@@ -37,17 +38,6 @@ std::string plot_title(const std::string& text);
 /// The number that a config value such as 0.5 or "random_k:0.05" holds.
 std::optional<double> value_number(const std::string& value);
 
-/// Some values of one figure, one per seed.
-struct Spread {
-  double mean = 0, low = 0, high = 0;
-  std::optional<double> stddev = {};  ///< of the values, n - 1; nothing for a single one
-
-  /// mean ± standard deviation; the mean alone where all values are the same.
-  std::string text() const;
-};
-/// Nothing for no values. The sum runs in the order given.
-std::optional<Spread> spread_of(const std::vector<double>& values);
-
 /// The runs of a setting that count: those that finished.
 std::vector<const GridRun*> finished_runs(const GridResult& result, std::size_t setting);
 
@@ -61,6 +51,7 @@ TableCell spread_cell(const GridResult& result, std::size_t setting, const std::
 /// Settings down; the metrics of the study, what the average hides and what it cost across.
 ReportTable summary_table(const Study& study, const GridResult& result);
 
+/// Or R2: 1 is best, and no logarithm makes sense.
 bool is_accuracy(const std::string& column);
 Better better_direction(const std::string& column);
 

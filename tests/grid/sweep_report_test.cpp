@@ -126,5 +126,20 @@ TEST(HeatMap, EveryCellIsDrawnAndTheBestIsBrightest) {
   EXPECT_NE(heat_map_html(map), html);
 }
 
+TEST(HeatMap, ColoursGoByFactorsWhereValuesSpanADecade) {
+  HeatMap map;
+  map.x = {"1", "2", "3"};
+  map.y = {"a"};
+  map.cells = {{.value = 1.0}, {.value = 4.0}, {.value = 9.0}};
+  EXPECT_EQ(heat_map_html(map).find("by factors"), std::string::npos);
+  map.cells = {{.value = 1.0}, {.value = 10.0}, {.value = 100.0}};
+  const auto html = heat_map_html(map);
+  EXPECT_NE(html.find("by factors, half way at 10"), html.npos);
+  // The middle value has the middle colour: half way between the third and the fourth of six.
+  EXPECT_NE(html.find("fill=\"#269089\""), html.npos) << html;
+  map.cells[0].value = -1.0;
+  EXPECT_EQ(heat_map_html(map).find("by factors"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace porter

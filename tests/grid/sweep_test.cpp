@@ -284,6 +284,13 @@ TEST_F(SweepTest, BadSettingsAreRowsWithReasons) {
   EXPECT_EQ(summary["best"]["values"]["algorithm.step"], 0.1);
 }
 
+TEST_F(SweepTest, AnErrorIsToBeSmallAndR2Large) {
+  for (const char* name : {"train_r2", "test_r2", "agent_r2_mean", "agent_r2_worst"})
+    EXPECT_TRUE(find_sweep_metric(name).higher_is_better) << name;
+  for (const char* name : {"train_rmse", "test_rmse", "agent_rmse_mean", "agent_rmse_worst"})
+    EXPECT_FALSE(find_sweep_metric(name).higher_is_better) << name;
+}
+
 TEST_F(SweepTest, AMetricThatIsNotThereIsAReason) {
   const auto grid =
       sweep({{"algorithm.step", "0.1"}}, {.metric = "test_accuracy"}, {"data.test=\"\""});
@@ -489,6 +496,71 @@ TEST_F(SweepTest, PrivateRunsShareTheirCalibration) {
       EXPECT_LE(*run.rows[0].epsilon, 2);
       EXPECT_EQ(*run.rows[0].epsilon, *result->ranked[0].runs[0].rows[0].epsilon);
     }
+}
+
+TEST_F(SweepTest, FoldsAreTestSetsAndTheirMeanChooses) {
+  const auto folds = sweep({{"algorithm.step", "0.05,0.2"}}, {.folds = 3}, {"data.test=\"\""});
+  EXPECT_STREQ(folds.metric.column.name, "test_loss");
+  const auto result = run_sweep(folds, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
+  ASSERT_TRUE(result);
+  for (const auto& setting : result->ranked) {
+    ASSERT_EQ(setting.runs.size(), 6U);
+    double sum = 0;
+    for (std::size_t i = 0; i < setting.runs.size(); ++i) {
+      const auto& run = setting.runs[i];
+      EXPECT_EQ(run.seed, 1 + i / 3);
+      EXPECT_EQ(run.fold, 1 + i % 3);
+      auto config = *folds.settings[run.setting].config;
+      config.run.seed = run.seed;
+      config.data.fold = {run.fold, 3};
+      Trainer alone(assemble(config));
+      EXPECT_EQ(alone.parts().data.test->rows(), 40U);
+      train(alone);
+      EXPECT_EQ(*run.rows.back().test_loss, *alone.now().previous->test_loss);
+      sum += *run.rows.back().test_loss;
+    }
+    EXPECT_DOUBLE_EQ(*setting.mean, sum / 6);
+  }
+  EXPECT_LT(*result->ranked[0].mean, *result->ranked[1].mean);
+  const auto csv = read_file(dir_ / "out" / "results.csv");
+  EXPECT_TRUE(csv.starts_with("setting,seed,fold,status,")) << csv;
+  EXPECT_NE(csv.find("\n1,2,3,finished,"), csv.npos) << csv;
+  EXPECT_EQ(nlohmann::json::parse(read_file(dir_ / "out" / "summary.json"))["folds"], 3);
+  // The best is trained on everything.
+  EXPECT_FALSE(load_config(dir_ / "out" / "best.toml").data.holds_out());
+  EXPECT_EQ(load_sweep(dir_ / "out" / "sweep.toml", {}, {}).toml, folds.toml);
+}
+
+TEST_F(SweepTest, FoldsInterruptedAndOnAnyNumberOfJobsGiveTheSameBytes) {
+  for (const std::uint32_t halving : {0U, 1U}) {
+    const auto folds = sweep({{"algorithm.step", "0.05,0.2"}}, {.folds = 2, .halving = halving},
+                             {"data.test=\"\""});
+    const auto name = std::to_string(halving);
+    const auto bytes = results(folds, "one" + name, 1);
+    EXPECT_EQ(results(folds, "three" + name, 3), bytes);
+    EXPECT_EQ(results_in_pieces(folds, "pieces" + name, 2), bytes);
+  }
+}
+
+TEST_F(SweepTest, FoldsAreRefusedWhereATestSetIs) {
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), text.npos) << "expected \"" << part << "\" in: " << text;
+  };
+  has(error_of({{"algorithm.step", "0.1"}}, {.folds = 3}), "folds: nothing is held out");
+  has(error_of({{"algorithm.step", "0.1"}}, {.folds = 1}), "from 2 to 1000");
+  try {
+    sweep({{"algorithm.step", "0.1"}}, {.folds = 3}, {"data.test=\"\"", "data.holdout=0.2"});
+    FAIL();
+  } catch (const Error& error) {
+    has(error.what(), "found both");
+  }
+}
+
+TEST_F(SweepTest, AnUntunedStepMayBeSweptBesideNumbers) {
+  const auto steps = sweep({{"algorithm.step", "auto,0.2"}, {"algorithm.consensus", "auto"}});
+  const auto result = run_sweep(steps, dir_ / "out", ExistingRun::refuse, {.jobs = 2});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->count(RunEnd::finished), 2U);
 }
 
 }  // namespace

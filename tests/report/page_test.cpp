@@ -10,7 +10,7 @@ namespace porter {
 namespace {
 
 std::string page_of(const std::vector<Trace>& traces) {
-  return html_report("Title", "Intro.", traces);
+  return html_report({.title = "Title", .intro = "Intro."}, each_alone(traces));
 }
 
 TEST(MarkupChecker, FindsFaults) {
@@ -23,7 +23,11 @@ TEST(MarkupChecker, FindsFaults) {
 TEST(Page, IsWellFormedAndCompleteForOrdinaryRuns) {
   const auto page = page_of({sample_trace("a"), sample_trace("b")});
   EXPECT_EQ(markup_fault(page), "");
-  EXPECT_EQ(count(page, "<figure class=\"plot\""), 10U);
+  // Loss, accuracy and consensus error by round, bytes and time; two of single agents. Three
+  // evaluations are too few for a utility.
+  EXPECT_EQ(count(page, "<figure class=\"plot\""), 3U * 3 + 2);
+  EXPECT_EQ(count(page, "class=\"tabs\""), 3U);
+  EXPECT_TRUE(contains(page, "No utility is shown for a and b"));
   EXPECT_TRUE(contains(page, "majority class 0.760"));
   EXPECT_TRUE(contains(page, "Not private: no noise was added."));
   EXPECT_TRUE(contains(page, "porter run runs/a/config.toml --out runs/a-again"));
@@ -45,10 +49,12 @@ TEST(Page, EscapesEverythingFromTheRunFolder) {
   trace.name = trace.status = trace.privacy.sentence = trace.config = trace.graph_svg = evil;
   trace.folder = evil;
   for (auto& [key, text] : trace.facts) text = evil;
-  const auto page = html_report(evil, evil, std::vector{trace});
+  const auto page =
+      html_report({.title = evil, .intro = evil, .sources = {evil}}, each_alone({trace}));
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_FALSE(contains(page, "<script>alert"));
-  const auto plain = html_report("t", "i", std::vector{sample_trace("a")});
+  const auto plain =
+      html_report({.title = "t", .intro = "i", .sources = {"s"}}, each_alone({sample_trace("a")}));
   EXPECT_EQ(count(page, "<script>"), count(plain, "<script>"));
 }
 
@@ -59,10 +65,28 @@ TEST(Page, ManagesMissingFiguresAndRunsWithoutRows) {
   const auto page = page_of({bare, sample_trace("early", "round,loss\n")});
   EXPECT_EQ(markup_fault(page), "");
   EXPECT_EQ(count(page, "<figure class=\"plot\""), 2U);  // loss by round, loss by communication
-  EXPECT_TRUE(contains(page, "Left out, as no run has the figures: Utility by round"));
+  EXPECT_TRUE(contains(page, "Left out, as no run has the figures: Utility, Test accuracy, "));
   EXPECT_TRUE(contains(page, "No statement about privacy"));
   EXPECT_TRUE(contains(page, "<dd>–</dd>"));
   EXPECT_EQ(markup_fault(page_of({})), "");
+}
+
+TEST(Page, ShowsErrorsAndR2InPlaceOfAccuraciesForARegression) {
+  const auto regression = sample_trace(
+      "r",
+      "round,loss,test_accuracy,consensus_error,bits_per_agent,train_rmse,test_rmse,test_r2,"
+      "agent_r2_mean,agent_r2_worst\n0,1,,0,0,2,2,-0.5,-0.5,-0.5\n5,0.5,,1,10,1,1.5,0.25,0.2,0."
+      "1\n");
+  const auto page = page_of({regression});
+  EXPECT_EQ(markup_fault(page), "");
+  for (const char* title : {"Test RMSE by round", "Test R2 by round", "Test R2 of single agents"})
+    EXPECT_TRUE(contains(page, title)) << title;
+  EXPECT_FALSE(contains(page, "Test accuracy by round"));
+  EXPECT_TRUE(contains(page, "test R2"));  // a column of the table
+  EXPECT_FALSE(contains(page_of({sample_trace("a")}), "R2"));
+  const auto both = page_of({regression, sample_trace("a")});
+  EXPECT_TRUE(contains(both, "Test accuracy by round"));
+  EXPECT_TRUE(contains(both, "Test R2 by round"));
 }
 
 TEST(Page, ShowsADivergedRunBesideAGoodOne) {
@@ -75,6 +99,81 @@ TEST(Page, ShowsADivergedRunBesideAGoodOne) {
     EXPECT_TRUE(contains(page, "without a finite value left out"));
     EXPECT_TRUE(contains(page, "wild diverged"));
   }
+}
+
+TEST(Page, OnlyALivePageAsksForMore) {
+  const auto traces = each_alone({sample_trace("a")});
+  const auto still = html_report({.title = "t"}, traces);
+  const auto live = html_report({.title = "t", .live = true}, traces);
+  EXPECT_EQ(markup_fault(live), "");
+  for (const char* part : {"connect-src 'self'", "fetch(", "class=\"live\""}) {
+    EXPECT_FALSE(contains(still, part)) << part;
+    EXPECT_TRUE(contains(live, part)) << part;
+  }
+  EXPECT_EQ(html_report({.title = "t", .live = true}, traces), live) << "no time in it";
+}
+
+TEST(Page, ShowsAgentsThatAreUnderWay) {
+  const AgentState agent{.name = "a<b",
+                         .state = "training",
+                         .round = 12345,
+                         .rounds = 20000,
+                         .bytes_out = 5e6,
+                         .epsilon = 0.51234,
+                         .waiting_for = "c"};
+  const auto page = html_report({.title = "t", .sources = {"none < yet"}}, {}, std::vector{agent});
+  EXPECT_EQ(markup_fault(page), "");
+  for (const char* part :
+       {"a&lt;b", "12345", "5.0MB", "0.5124", "none &lt; yet", "1 agent · porter"})
+    EXPECT_TRUE(contains(page, part)) << part;
+  EXPECT_FALSE(contains(page, "id=\"summary\""));
+}
+
+TEST(Page, SeedsAreOneLineWithABand) {
+  auto one = sample_trace("a-1"), two = sample_trace("a-2");
+  two.config = "[run]\nseed = 2\n";
+  const auto page = html_report({.title = "t"}, group_by_seed({one, two}));
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_TRUE(contains(page, "a (2 seeds)"));
+  EXPECT_TRUE(contains(page, "band: least to largest"));
+  EXPECT_FALSE(contains(page, "\"name\":\"a-2\"")) << "no line of its own";
+  EXPECT_TRUE(contains(page, "2 runs"));
+}
+
+// Held against sums by hand: the rounds that both seeds have, the least and the largest of each.
+TEST(Page, LinesOverSeedsAreMeansOverTheRoundsThatAllHave) {
+  const std::string head = "round,loss,bits_per_agent,seconds\n";
+  auto one = sample_trace("a-1", head + "0,4,0,0\n5,2,80,1\n10,1,160,2\n20,1,320,4\n");
+  auto two = sample_trace("a-2", head + "0,2,0,0\n10,3,176,4\n20,,352,8\n");
+  two.config = "[run]\nseed = 2\n";
+  const auto plots = page_plots(group_by_seed({one, two}));
+  ASSERT_EQ(plots.figures.size(), 1U) << "there is only a loss";
+  const auto& tabs = plots.figures[0];
+  ASSERT_EQ(tabs.size(), 3U);
+  const std::vector<double> expected_x[] = {{0, 10}, {0, 21}, {0, 3}};
+  for (std::size_t i = 0; i < tabs.size(); ++i) {
+    SCOPED_TRACE(tabs[i].tab);
+    ASSERT_EQ(tabs[i].plot.series.size(), 1U);
+    const auto& line = tabs[i].plot.series[0];
+    EXPECT_EQ(line.x, expected_x[i]);
+    EXPECT_EQ(line.y, (std::vector<double>{3, 2}));
+    EXPECT_EQ(line.band_low, (std::vector<double>{2, 1}));
+    EXPECT_EQ(line.band_high, (std::vector<double>{4, 3}));
+  }
+}
+
+TEST(Page, EndsWithoutAWayThereAreBars) {
+  const std::string head = "round,loss,test_accuracy\n";
+  auto wild = sample_trace("wild", head + "9,1e200,0.1\n");
+  wild.status = "diverged";
+  const auto groups = each_alone({sample_trace("a", head + "9,0.5,0.7\n"), wild});
+  const auto plots = page_plots(groups);
+  EXPECT_TRUE(plots.figures.empty());
+  ASSERT_EQ(plots.charts.size(), 2U);
+  EXPECT_EQ(plots.charts[0].bars[0].value, 0.5);
+  EXPECT_FALSE(plots.charts[0].bars[1].value);
+  EXPECT_EQ(plots.charts[0].bars[1].text, "diverged");
+  EXPECT_EQ(markup_fault(html_report({.title = "t"}, groups)), "");
 }
 
 TEST(Page, ShowsEachGraphOnce) {

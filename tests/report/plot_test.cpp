@@ -97,6 +97,21 @@ TEST(Plot, SinglePointsAreMarksAndGapsAreNotBridged) {
   EXPECT_EQ(count(line.substr(0, line.find("/>")), "M"), 2U) << svg;
 }
 
+// A straight line between two measurements is not one.
+TEST(Plot, FewPointsAreMarked) {
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < Series::kFewPoints + 1; ++i) {
+    x.push_back(static_cast<double>(i));
+    y.push_back(1);
+    const auto svg = draw(plot_of(x, y), {}).svg;
+    EXPECT_EQ(count(svg, "class=\"mark"), i < Series::kFewPoints ? i + 1 : 0) << i;
+    EXPECT_EQ(count(svg, "class=\"line"), i == 0 ? 0U : 1U) << i;
+  }
+  auto plot = plot_of({1, 2}, {1, 2});
+  plot.series[0].companion = true;
+  EXPECT_EQ(count(draw(plot, {}).svg, "class=\"mark"), 0U);
+}
+
 TEST(Plot, SaysWhatALogarithmicAxisCannotShow) {
   const auto plot = plot_of({0, 1, 2, 3}, {1, 0, -1, 2});
   EXPECT_EQ(draw(plot, {}).note, "");
@@ -144,6 +159,17 @@ TEST(Figure, OffersTheViewsItsAxesAllow) {
   EXPECT_TRUE(contains(html, "\"name\":\"a\\u003cb\",\"x\":[1,2],\"y\":[1,2]"));
   plot.y.offer_log = true;
   EXPECT_EQ(count(figure_html(plot, "p1"), "class=\"view"), 4U);
+}
+
+TEST(Figure, TabsShowOneOfSeveralWithoutAScript) {
+  const auto plot = plot_of({1, 2}, {1, 2});
+  EXPECT_EQ(tabs_html({{"by round", plot}}, "p"), figure_html(plot, "p"));
+  const auto html = tabs_html({{"by <round>", plot}, {"by time", plot}}, "p");
+  EXPECT_EQ(markup_fault(html), "") << html;
+  EXPECT_EQ(count(html, "type=\"radio\" name=\"p\""), 2U);
+  EXPECT_EQ(count(html, "class=\"panel\""), 2U);
+  EXPECT_EQ(count(html, "-tab\" checked"), 1U);
+  EXPECT_TRUE(contains(html, "by &lt;round&gt;"));
 }
 
 TEST(Figure, BandsFollowTheLine) {

@@ -83,7 +83,7 @@ TEST(Compare, MarksTheBestOfRunsThatDidNotDiverge) {
                                sample_trace("b", head + "9,0.4,0.6,100\n"),
                                sample_trace("wild", head + "9,0.1,nan,100\n")};
   traces[2].status = "diverged";
-  const auto table = compare_runs(traces);
+  const auto table = compare_runs(each_alone(traces));
   EXPECT_EQ(best_runs(table, "loss"), std::vector<std::string>{"b"});
   EXPECT_EQ(best_runs(table, "test_accuracy"), std::vector<std::string>{"a"});
   EXPECT_TRUE(best_runs(table, "bits_per_agent").empty()) << "all are equal";
@@ -111,14 +111,14 @@ TEST(Text, RoundsAwayFromPromisesThatDoNotHold) {
 TEST(Compare, NoEpsilonIsShownSmallerThanItIs) {
   auto trace = sample_trace("a");
   trace.privacy.epsilon = {{.lower = 1.23449, .upper = 1.23541, .method = "m"}};
-  EXPECT_TRUE(contains(compare_runs(std::vector{trace}).to_text(), "1.236"));
-  EXPECT_TRUE(contains(html_report("Title", "", std::vector{trace}), "1.234 to 1.236"));
+  EXPECT_TRUE(contains(compare_runs(each_alone({trace})).to_text(), "1.236"));
+  EXPECT_TRUE(contains(html_report({.title = "Title"}, each_alone({trace})), "1.234 to 1.236"));
 }
 
 TEST(Compare, LeavesOutColumnsThatNoRunHas) {
   auto trace = sample_trace("a", "round,loss,test_accuracy\n0,1,\n");
   trace.facts.clear();
-  const auto text = compare_runs(std::vector{trace}).to_text();
+  const auto text = compare_runs(each_alone({trace})).to_text();
   EXPECT_TRUE(contains(text, "loss"));
   for (const char* title : {"test acc.", "sigma", "epsilon", "bits"})
     EXPECT_FALSE(contains(text, title)) << text;
@@ -127,20 +127,54 @@ TEST(Compare, LeavesOutColumnsThatNoRunHas) {
 TEST(Compare, ManagesARunWithoutAnyEvaluation) {
   auto trace = sample_trace("early", "round,loss\n");
   trace.status = "interrupted";
-  EXPECT_EQ(compare_runs(std::vector{trace}).rows.size(), 1U);
-  EXPECT_EQ(compare_notes(std::vector{trace})[0],
+  EXPECT_EQ(compare_runs(each_alone({trace})).rows.size(), 1U);
+  EXPECT_EQ(compare_notes(each_alone({trace}))[0],
             "early interrupted: its figures are those of no round at all.");
 }
 
 TEST(CompareNotes, WarnOfTheMajorityClassAndOfUtilityAgainstLoss) {
   const std::string head = "round,loss,utility,test_accuracy\n";
-  const auto notes = compare_notes(std::vector{sample_trace("flat", head + "9,32,0.3,0.58\n"),
-                                               sample_trace("good", head + "9,1.2,0.5,0.765\n")});
+  const auto notes = compare_notes(each_alone({sample_trace("flat", head + "0,32,0.3,0.58\n"),
+                                               sample_trace("good", head + "0,1.2,0.5,0.765\n")}));
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(
       notes[0],
       "Always answering the majority class scores 0.7600 on the test set; flat is no better.");
   EXPECT_TRUE(contains(notes[1], "favours flat, the loss favours good")) << notes[1];
+}
+
+TEST(CompareNotes, TellWhatCannotBeHeldAgainstEachOther) {
+  const std::string head = "round,loss,utility,agent_loss_worst\n";
+  const auto groups = each_alone({sample_trace("few", head + "0,1,1,1\n90,0.5,0.4,0.49\n")});
+  const auto table = compare_runs(groups);
+  EXPECT_FALSE(contains(table.to_text(), "utility")) << table.to_text();
+  EXPECT_TRUE(nlohmann::json::parse(table.to_json())[0]["utility"].is_null());
+  const auto notes = compare_notes(groups);
+  ASSERT_EQ(notes.size(), 3U);  // the majority class, too
+  EXPECT_TRUE(contains(notes[1], "No utility is shown for few")) << notes[1];
+  EXPECT_TRUE(contains(notes[2], "Worst loss is below loss for few")) << notes[2];
+}
+
+TEST(Compare, SeedsAreOneRowWithMeanAndDeviation) {
+  const std::string head = "round,loss,bits_per_agent,epsilon\n";
+  std::vector<Trace> traces = {sample_trace("s1", head + "9,0.5,100,1.5\n"),
+                               sample_trace("s2", head + "9,0.7,100,1.25\n"),
+                               sample_trace("other", head + "9,0.1,100,\n")};
+  traces[1].config = "[run]\nseed = 2\n";
+  traces[2].config = "[algorithm]\nstep = 1\n[run]\nseed = 2\n";
+  const auto table = compare_runs(group_by_seed(traces));
+  const auto json = nlohmann::json::parse(table.to_json());
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_DOUBLE_EQ(json[0]["loss"], 0.6);
+  EXPECT_NEAR(json[0]["loss_stddev"], std::sqrt(0.02), 1e-15);
+  EXPECT_EQ(json[0]["seeds"], 2);
+  EXPECT_EQ(json[0]["epsilon"], 1.5) << "a bound: the largest holds";
+  EXPECT_TRUE(json[1]["loss_stddev"].is_null());
+  const auto text = table.to_text();
+  EXPECT_TRUE(contains(text, "0.6 ± 0.14")) << text;
+  EXPECT_FALSE(contains(text, "stddev")) << text;
+  EXPECT_FALSE(
+      nlohmann::json::parse(compare_runs(each_alone(traces)).to_json())[0].contains("loss_stddev"));
 }
 
 TEST(PrivacyGroups, FollowTheVerdictAndNotTheWords) {
@@ -151,7 +185,7 @@ TEST(PrivacyGroups, FollowTheVerdictAndNotTheWords) {
   renamed.privacy.sentence = "No simulation: never called not private";
   doubtful.privacy.sentence = sure.privacy.sentence;
   silent.privacy.sentence = "";
-  const auto groups = privacy_groups(std::vector{sure, doubtful, sure, renamed, silent});
+  const auto groups = privacy_groups(each_alone({sure, doubtful, sure, renamed, silent}));
   ASSERT_EQ(groups.size(), 4U);
   const bool expected[] = {true, false, true, false};
   for (std::size_t i = 0; i < groups.size(); ++i) {

@@ -125,28 +125,44 @@ TEST(Trace, TakesTheVerdictFromTheStatementAndNeverFromASentence) {
   EXPECT_EQ(old.privacy.epsilon->upper, 1.0);
 }
 
-TEST(Traces, FolderOfRunsStandsForItsRuns) {
+TEST(Trace, WhatIsBeingWrittenMayEndInTheMiddleOfALine) {
   const TempDir dir;
-  for (const char* name : {"c", "a", "b"})
-    write_run(dir / "all" / name, R"({"name": ")" + std::string(name) + "\"}");
-  std::filesystem::create_directories(dir / "all" / "notes");
-  const auto traces = load_traces(std::vector{dir / "all" / "b", dir / "all"});
-  ASSERT_EQ(traces.size(), 4U);
-  EXPECT_TRUE(traces[0].name.starts_with("b (")) << "two runs of one name show their folders";
-  EXPECT_EQ(traces[1].name, "a");
-  EXPECT_EQ(traces[3].name, "c");
+  write_run(dir / "a", "{}");
+  write_file(dir / "a" / "metrics.csv", kSampleMetrics + "200,0.3,0.1");
+  EXPECT_TRUE(contains(error_of([&] { load_trace(dir / "a"); }), "the file is cut off"))
+      << "a run that has ended";
+  std::filesystem::remove(dir / "a" / "summary.json");
+  EXPECT_EQ(load_trace(dir / "a").last("round"), 100);
 }
 
-TEST(Traces, SayWhichFolderIsNoRun) {
+TEST(Trace, KnowsTheFolderOfAnAgent) {
   const TempDir dir;
-  std::filesystem::create_directories(dir / "empty");
-  write_file(dir / "file", "");
-  for (const auto& [name, reason] : {std::pair{"missing", "no such folder"},
-                                     {"empty", "not a run folder"},
-                                     {"file", "expected a run folder, found a file"}}) {
-    const auto message = error_of([&, n = name] { load_traces(std::vector{dir / n}); });
-    EXPECT_TRUE(contains(message, (dir / name).string() + ": " + reason)) << message;
+  write_run(dir / "a", "{}");
+  write_file(dir / "a" / "config.toml", "[run]\nengine = \"tls\"\n");
+  EXPECT_FALSE(load_trace(dir / "a").agent) << "a cluster's: it has figures of the average";
+  write_file(dir / "a" / "metrics.csv", "round,bits_per_agent\n0,0\n9,800\n");
+  EXPECT_TRUE(load_trace(dir / "a").agent);
+}
+
+// A mean over rounds needs many of them.
+TEST(Trace, UtilityNeedsManyEvaluationsOrAllRounds) {
+  const auto with_rounds = [](const std::vector<int>& rounds) {
+    std::string text = "round,utility\n";
+    for (const int round : rounds) text += std::to_string(round) + ",1\n";
+    return sample_trace("a", text);
+  };
+  EXPECT_TRUE(with_rounds({0, 1, 2, 3}).has_utility()) << "every round";
+  EXPECT_FALSE(with_rounds({0, 1000}).has_utility());
+  EXPECT_FALSE(with_rounds({}).has_utility());
+  std::vector<int> rounds = {0, 1000};
+  for (std::size_t i = 0; i < kEvaluationsForUtility; ++i) {
+    EXPECT_FALSE(with_rounds(rounds).has_utility()) << i;
+    rounds.insert(rounds.end() - 1, static_cast<int>(10 + i));
   }
+  EXPECT_TRUE(with_rounds(rounds).has_utility());
+  auto last_only = with_rounds({1000});
+  last_only.evaluations = 12;
+  EXPECT_TRUE(last_only.has_utility());
 }
 
 }  // namespace

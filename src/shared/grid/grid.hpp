@@ -15,7 +15,7 @@
 
 namespace porter {
 
-/// One choice of values. It runs once per seed.
+/// One choice of values. It runs once per seed, and once per fold and seed in a cross-validation.
 struct GridSetting {
   std::string name = {};                 ///< "algorithm.step = 0.1, algorithm.batch = 8"
   std::vector<std::string> values = {};  ///< a sweep: of its keys, as a config writes them
@@ -24,9 +24,24 @@ struct GridSetting {
   std::string missing_data = {};         ///< the data set that built-in data stands in for
 };
 
+/// What the runs of a setting differ in.
+struct GridTrial {
+  std::uint64_t seed = 0;
+  std::uint32_t fold = 0;  ///< that is the test set, from 1; 0: no cross-validation
+
+  /// "seed 3, fold 2"
+  std::string name() const;
+};
+
 struct Grid {
   std::vector<GridSetting> settings;
   std::vector<std::uint64_t> seeds;
+  std::uint32_t folds = 0;  ///< 0: no cross-validation
+
+  /// In the order in which they run: all folds of a seed, then the next seed.
+  std::vector<GridTrial> trials() const;
+  /// What a setting that was not refused computes in a trial.
+  Config config_of(std::size_t setting, const GridTrial& trial) const;
 };
 inline constexpr std::uint32_t kMaxSeeds = 1000;
 
@@ -59,10 +74,11 @@ struct GridFacts {
   std::string privacy = {};  ///< one sentence
 };
 
-/// What is known of one setting with one seed.
+/// What is known of one trial of a setting.
 struct GridRun {
   std::size_t setting = 0;
   std::uint64_t seed = 0;
+  std::uint32_t fold = 0;  ///< as GridTrial has it
   RunEnd status = RunEnd::failed;
   std::string reason = {};  ///< why it did not finish, one line
   /// Its evaluations as far as it got, of a sweep the last one. Their seconds are always 0.
@@ -81,9 +97,10 @@ const std::vector<MetricsColumn>& repeatable_columns();
 
 /// How far it is. Read it from any thread.
 struct GridCounters {
-  std::atomic<std::size_t> runs_done{0}, runs{0};  ///< settings times seeds; runs given up are done
-  std::atomic<std::uint64_t> rounds_done{0};       ///< by this process
-  std::atomic<std::int64_t> rounds_left{0};        ///< as far as can be foreseen
+  std::atomic<std::size_t> runs_done{0},
+      runs{0};                                ///< settings times trials; runs given up are done
+  std::atomic<std::uint64_t> rounds_done{0};  ///< by this process
+  std::atomic<std::int64_t> rounds_left{0};   ///< as far as can be foreseen
 };
 
 struct GridHooks {

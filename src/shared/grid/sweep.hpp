@@ -23,7 +23,8 @@ struct SweepOptions {
   std::vector<KeyTexts> settings = {};        ///< or each setting by itself, the same keys in each
   std::optional<std::uint32_t> random = {};   ///< settings to draw; 0: the whole grid
   std::optional<std::uint32_t> seeds = {};    ///< runs of each setting; default 3
-  std::optional<std::string> metric = {};     ///< default "loss"
+  std::optional<std::uint32_t> folds = {};    ///< of a cross-validation; 0: none, the default
+  std::optional<std::string> metric = {};     ///< default "loss", with folds "test_loss"
   std::optional<std::uint32_t> halving = {};  ///< times; default 0
   std::optional<double> hopeless = {};        ///< times the start's loss; 0: never; default 10
 };
@@ -34,6 +35,8 @@ struct SweepMetric {
   bool higher_is_better = false;
 
   bool better(double a, double b) const { return higher_is_better ? a > b : a < b; }
+  /// Whether it is measured on rows that are not trained on.
+  bool held_out() const;
 };
 /// Error{usage} names those that can be chosen by.
 SweepMetric find_sweep_metric(const std::string& name);
@@ -43,6 +46,9 @@ enum class SweepDesign { grid, random, listed };
 
 /// A sweep, every choice made: which settings run, with which seeds, and how the best is found.
 struct Sweep : Grid {
+  /// What a setting's figures are averaged over: "seeds", or "folds and seeds".
+  const char* averaged() const { return folds > 0 ? "folds and seeds" : "seeds"; }
+
   std::vector<std::string> keys;  ///< that vary
   SweepMetric metric;
   std::uint32_t halving = 0;
@@ -56,12 +62,12 @@ struct Sweep : Grid {
 Sweep load_sweep(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                  const SweepOptions& wins);
 
-/// A setting over all its seeds.
+/// A setting over all its seeds and folds.
 struct SettingResult {
   std::size_t setting = 0;
   RunEnd status = RunEnd::failed;  ///< the worst of its runs
   std::string reason = {};
-  std::vector<GridRun> runs = {};                ///< in the order of the seeds
+  std::vector<GridRun> runs = {};                ///< in the order of the trials
   std::optional<double> mean = {}, stddev = {};  ///< of the metric, where every run has it
 
   /// The mean of a column over the runs, where every run has it.
@@ -76,14 +82,14 @@ struct SweepResult {
   std::size_t count(RunEnd status) const;
 };
 
-/// `runs` has a vector per setting with a run per seed.
+/// `runs` has a vector per setting with a run per trial.
 SweepResult rank_settings(const Sweep& sweep, std::vector<std::vector<GridRun>> runs);
 
 /// What a reader must know, a sentence each: that epsilon does not cover the choice, metrics that
 /// mislead, a best value at the end of its range.
 std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& result);
 
-/// One line per setting and seed, in order; the same bytes however the sweep was carried out.
+/// One line per setting and trial, in order; the same bytes however the sweep was carried out.
 std::string sweep_csv(const Sweep& sweep, const SweepResult& result);
 std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result);
 
@@ -92,8 +98,9 @@ std::string sweep_summary_json(const Sweep& sweep, const SweepResult& result);
 ///
 /// Runs are trained in stages, and what is decided between two stages depends on their results
 /// only, so neither the number of jobs nor an interruption changes anything:
-///  - every setting with the first seed; a setting that diverged or failed stops here;
-///  - the others with the other seeds;
+///  - every setting with the first seed (and its first fold); a setting that diverged or failed
+///    stops here;
+///  - the others with the other folds and seeds;
 ///  - with `halving` = h both of these first to round T / 2^h, then to T / 2^(h-1), ..., T; at each
 ///    but the last, the better half of the settings (rounded up) by the mean of the metric goes on.
 /// A run is hopeless when its loss is above `hopeless` times the loss at the start.

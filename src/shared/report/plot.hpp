@@ -22,7 +22,8 @@ struct Range {
   bool beyond(double ratio) const { return low > 0 && high > ratio * low; }
 };
 
-/// A line of a plot. Non-finite points are gaps.
+/// A line of a plot. Non-finite points are gaps. One of few points has a mark at each, as a
+/// straight line between two of them is no measurement.
 struct Series {
   std::string name;
   std::vector<double> x = {}, y = {};
@@ -32,6 +33,9 @@ struct Series {
   bool points = false;     ///< marks that no line joins
   bool companion = false;  ///< thin and dotted: goes with the main line of the same style
   bool diverged = false;   ///< does not stretch the axes; a cross marks where it was last seen
+
+  bool is_sparse() const { return x.size() <= kFewPoints; }
+  static constexpr std::size_t kFewPoints = 12;
 
   void add(double at, double value) {
     x.push_back(at);
@@ -71,9 +75,12 @@ struct CurveAxis {
   const char* column;
   const char* suffix;  ///< of the plot's title
   const char* title;
+  double unit = 1;  ///< of the axis, in units of the column
 };
 inline constexpr CurveAxis kRounds{"round", "by round", "round"};
 inline constexpr CurveAxis kBits{"bits_per_agent", "by communication", "bits sent per agent"};
+inline constexpr CurveAxis kBytes{"bits_per_agent", "by bytes", "bytes sent per agent", 8};
+inline constexpr CurveAxis kSeconds{"seconds", "by time", "seconds of training"};
 
 /// Whether the y of the lines ask for a logarithmic axis; lines that diverged have no say among
 /// others.
@@ -106,6 +113,14 @@ Drawing draw(const Plot& plot, LogAxes log);
 /// An HTML <figure>: title, legend, the drawing and, where the axes offer it, switches between
 /// linear and logarithmic that work without scripts. `id` must be unique on the page.
 std::string figure_html(const Plot& plot, const std::string& id);
+
+/// Figures of one quantity as tabs, each with its name; works without scripts. One figure
+/// is shown as it is. `id` must be unique on the page.
+struct TabFigure {
+  std::string tab;
+  Plot plot;
+};
+std::string tabs_html(const std::vector<TabFigure>& figures, const std::string& id);
 
 /// The same as an SVG file that needs no style sheet: title, legend, the drawing with the axes as
 /// they are shown first.

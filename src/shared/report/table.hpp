@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "report/run_group.hpp"
 #include "report/text.hpp"
-#include "report/trace.hpp"
 
 namespace porter {
 
@@ -51,25 +51,32 @@ struct Table {
   void mark_best(const std::function<bool(std::size_t row)>& counts = {});
 };
 
-/// One row per run with the figures of its last evaluation. Runs that diverged are never best.
-Table compare_runs(std::span<const Trace> traces);
+/// One row per group with the figures of the last evaluation, of several seeds the mean and, for
+/// machines in columns KEY_stddev, the deviation. Runs that diverged are never best.
+Table compare_runs(std::span<const RunGroup> groups);
 
 /// What a reader must know beside the table, a sentence each: runs that did not finish, the
-/// majority class, utility and loss that disagree.
-std::vector<std::string> compare_notes(std::span<const Trace> traces);
+/// majority class, utility and loss that disagree, figures that cannot be held against each other.
+std::vector<std::string> compare_notes(std::span<const RunGroup> groups);
+
+/// Which figures the table has, in a sentence or two.
+std::string how_to_read(std::span<const RunGroup> groups);
 
 /// The table over the runs, as text or as Markdown, then the notes and what each says about
 /// privacy.
-std::string comparison_text(std::span<const Trace> traces, bool markdown);
+std::string comparison_text(std::span<const RunGroup> groups, bool markdown);
 
 /// The runs that say the same about privacy.
 struct PrivacyGroup {
   std::string text;
   std::vector<std::string> runs;
   bool guaranteed = false;
+
+  /// The runs, of many the first ones; `all`: how many rows the table has.
+  std::string names(std::size_t all) const;
 };
 
 /// In order of first appearance.
-std::vector<PrivacyGroup> privacy_groups(std::span<const Trace> traces);
+std::vector<PrivacyGroup> privacy_groups(std::span<const RunGroup> groups);
 
 }  // namespace porter

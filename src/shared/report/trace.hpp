@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,19 +39,28 @@ struct Trace {
   Metrics metrics;
   std::string config;     ///< config.toml as it is; empty if absent
   std::string graph_svg;  ///< graph.svg as it is, not to be trusted; empty if absent
+  bool agent = false;     ///< the folder of one agent of a networked run
+  // Of a run that a grid's journal holds:
+  std::string setting = {};     ///< the name without the seed
+  std::string repeat = {};      ///< what to give to porter run instead of the folder's config
+  std::size_t evaluations = 0;  ///< there were so many; 0: one per row of the metrics
 
   bool diverged() const { return status == "diverged"; }
   /// The fact `key` as a number, if it is there and is one.
   std::optional<double> number(const std::string& key) const;
   /// The cell of `column` in the last row, if there is one.
   std::optional<double> last(std::string_view column) const;
+  /// Whether `utility`, a mean over all rounds that is interpolated between evaluations, can be
+  /// held against that of other runs: every round was evaluated, or at least
+  /// kEvaluationsForUtility of those between the first and the last.
+  bool has_utility() const;
 };
+inline constexpr std::size_t kEvaluationsForUtility = 10;
 
+/// A run without summary.json may be under way: half a line at the end of its metrics is left out.
 Trace load_trace(const std::filesystem::path& folder);
 
-/// The runs of several folders, in the order given. A folder that is not itself a run stands for
-/// the run folders inside it, by name. Runs of one name are told apart by their folders.
-/// Error{io} if a folder is missing or holds no run.
-std::vector<Trace> load_traces(std::span<const std::filesystem::path> folders);
+/// Whether load_trace would find metrics there.
+bool is_run_folder(const std::filesystem::path& folder);
 
 }  // namespace porter
