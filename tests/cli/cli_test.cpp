@@ -9,6 +9,7 @@
 #include "command_test.hpp"
 #include "core/simd.hpp"
 #include "io/file.hpp"
+#include "porter/config/config.hpp"
 #include "porter/io/npy.hpp"
 #include "sanitized.hpp"
 
@@ -253,8 +254,11 @@ TEST_F(Cli, EvalUsesTheTrainedModel) {
   EXPECT_EQ(std::count(predictions.begin(), predictions.end(), '\n'), 61);
   EXPECT_EQ(porter("eval out --which agent:2").exit_code, 0);
   EXPECT_EQ(porter("eval out --which agent:3").exit_code, 2);
-  EXPECT_EQ(porter("eval out --which x_worst").exit_code, 1);
-  EXPECT_EQ(porter("eval missing").exit_code, 1);
+  EXPECT_EQ(porter("eval out --which x_worst").exit_code, 2);
+  const auto missing = porter("eval missing");
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_NE(missing.output.find("missing: no such folder or file"), std::string::npos)
+      << missing.output;
 }
 
 TEST_F(Cli, EvalUsesTheDataItIsGivenOrRefuses) {
@@ -265,10 +269,27 @@ TEST_F(Cli, EvalUsesTheDataItIsGivenOrRefuses) {
   EXPECT_EQ(nlohmann::json::parse(result.output)["rows"], 3);
   expect_refused("eval run --predictions out ", {{"--data nothere.csv", "nothere.csv"},
                                                  {"--data synthetic", "classes"},
-                                                 {"--data new.csv,new.csv", "one file"},
                                                  {"--data new.csv --train", "--train"}});
   ASSERT_EQ(porter("run c.toml --out known --set data.train= --set data.test=").exit_code, 0);
-  expect_refused("eval known --predictions out ", {{"--data new.csv", "synthetic"}});
+  const auto narrow = porter("eval known --data new.csv");
+  EXPECT_EQ(narrow.exit_code, 1);
+  EXPECT_NE(narrow.output.find("expected 123 features"), std::string::npos) << narrow.output;
+}
+
+TEST_F(Cli, EvalNeedsNothingButTheModel) {
+  ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
+  fs::create_directory(dir_ / "away");
+  fs::copy(dir_ / "run" / "model.npz", dir_ / "away" / "m.npz");
+  write_file(dir_ / "new.csv", "6,1,1\n0,0,0\n5,4,1\n");
+  const auto there = porter("eval run --json --data new.csv");
+  const auto away = porter("eval away/m.npz --json --data new.csv --html page.html");
+  ASSERT_EQ(away.exit_code, 0) << away.output;
+  EXPECT_EQ(nlohmann::json::parse(away.output)["loss"],
+            nlohmann::json::parse(there.output)["loss"]);
+  EXPECT_NE(read_file(dir_ / "page.html").find("Calibration"), std::string::npos);
+  const auto own = porter("eval away/m.npz");
+  EXPECT_EQ(own.exit_code, 2);
+  EXPECT_NE(own.output.find("give others with --data"), std::string::npos) << own.output;
 }
 
 TEST_F(Cli, EvalTakesImagesWithTheirLabels) {
@@ -285,7 +306,7 @@ TEST_F(Cli, EvalTakesImagesWithTheirLabels) {
                    "data.train_images=images --set data.train_labels=labels")
                 .exit_code,
             0);
-  expect_refused("eval run --predictions out ", {{"--data few", "IMAGES,LABELS"}});
+  expect_refused("eval run --predictions out ", {{"--data few", "IDX file"}});
   const auto result = porter("eval run --json --data few,few.labels");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["rows"], 2);
@@ -307,12 +328,84 @@ TEST_F(Cli, ResumeNamesTheKeysThatDifferAlsoOfAFinishedRun) {
 TEST_F(Cli, ResumeWithoutACheckpointIsRefused) {
   ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
   fs::remove(dir_ / "run" / "summary.json");  // as if it had been killed
+  fs::remove_all(dir_ / "run" / "checkpoint");
   const auto metrics = read_file(dir_ / "run" / "metrics.csv");
   const auto result = porter("run c.toml --out run --resume");
   EXPECT_EQ(result.exit_code, 2) << result.output;
   EXPECT_NE(result.output.find("no checkpoint"), std::string::npos) << result.output;
   EXPECT_NE(result.output.find("--force"), std::string::npos) << result.output;
   EXPECT_EQ(read_file(dir_ / "run" / "metrics.csv"), metrics);
+}
+
+TEST_F(Cli, AFinishedRunIsExtendedAndEndsAsALongerOneDoes) {
+  const std::string quiet = " --set algorithm.name=porter-gc --set run.evaluate=every:20";
+  ASSERT_EQ(porter("run c.toml --out run" + quiet).exit_code, 0);
+  ASSERT_EQ(porter("run c.toml --out long --set algorithm.rounds=80" + quiet).exit_code, 0);
+  const auto result = porter("run c.toml --out run --resume --set algorithm.rounds=80" + quiet);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("extending a finished run after round 40"), std::string::npos);
+  EXPECT_EQ(read_file(dir_ / "run" / "model.npz"), read_file(dir_ / "long" / "model.npz"));
+  EXPECT_EQ(read_file(dir_ / "run" / "config.toml"), read_file(dir_ / "long" / "config.toml"));
+  const auto fewer = porter("run c.toml --out run --resume" + quiet);
+  EXPECT_EQ(fewer.exit_code, 2) << fewer.output;
+  EXPECT_NE(fewer.output.find("the folder says 80, this command says 40"), std::string::npos);
+}
+
+TEST_F(Cli, CalibratedNoiseIsExtendedOnlyWhenItsSizeIsStated) {
+  ASSERT_EQ(porter("run c.toml --out run").exit_code, 0);
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "run" / "summary.json"));
+  const std::string more = "run c.toml --out run --resume --set algorithm.rounds=80";
+  const auto refused = porter(more);
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  for (const char* part :
+       {"was made for 40 rounds", "80 rounds cost epsilon = ", "1 was asked for"})
+    EXPECT_NE(refused.output.find(part), std::string::npos) << refused.output;
+  const std::string advice = "--set privacy.calibration=sigma --set privacy.sigma=";
+  const auto at = refused.output.find(advice);
+  ASSERT_NE(at, std::string::npos) << refused.output;
+  const auto stated =
+      refused.output.substr(at, refused.output.find_first_of(" \n", at + advice.size()) - at);
+  EXPECT_EQ(porter(more + " --set privacy.calibration=sigma --set privacy.sigma=7").exit_code, 2);
+  const auto result = porter(more + " " + stated);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto longer = nlohmann::json::parse(read_file(dir_ / "run" / "summary.json"));
+  EXPECT_EQ(longer["sigma"], summary["sigma"]);
+  EXPECT_EQ(longer["privacy"]["releases"], 80);
+  EXPECT_GT(longer["epsilon"], summary["epsilon"]);
+}
+
+TEST_F(Cli, HeldOutRowsAreTheSameInTheRunAndInEval) {
+  const auto run = porter("run c.toml --out run --set data.test= --set data.holdout=0.25");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_NE(run.output.find("15 of its 60 rows held out"), std::string::npos) << run.output;
+  const auto result = porter("eval run --json");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  const auto summary = nlohmann::json::parse(read_file(dir_ / "run" / "summary.json"));
+  EXPECT_EQ(json["rows"], 15);
+  EXPECT_DOUBLE_EQ(json["loss"], summary["last"]["test_loss"]);
+  EXPECT_EQ(nlohmann::json::parse(porter("eval run --json --train").output)["rows"], 45);
+  EXPECT_EQ(nlohmann::json::parse(porter("eval run --json --data train.csv").output)["rows"], 60);
+  expect_refused("run c.toml --out out ", {{"--set data.holdout=0.2", "has one"}});
+}
+
+TEST_F(Cli, StepsThatAreAutoAreNumbersInTheFolder) {
+  const std::string untuned = " --set algorithm.step=auto --set algorithm.consensus=auto";
+  const auto result = porter("run c.toml --out run" + untuned);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto text = read_file(dir_ / "run" / "config.toml");
+  EXPECT_EQ(text.find("auto"), std::string::npos) << text;
+  EXPECT_EQ(porter("run run/config.toml --out again").exit_code, 0);
+  EXPECT_EQ(read_file(dir_ / "run" / "model.npz"), read_file(dir_ / "again" / "model.npz"));
+  // They stay what they are when the run is extended.
+  const std::string quiet = untuned + " --set algorithm.name=porter-gc";
+  ASSERT_EQ(porter("run c.toml --out more" + quiet).exit_code, 0);
+  const auto before = load_config(dir_ / "more" / "config.toml").algorithm;
+  const auto more = porter("run c.toml --out more --resume --set algorithm.rounds=4000" + quiet);
+  EXPECT_EQ(more.exit_code, 0) << more.output;
+  EXPECT_EQ(load_config(dir_ / "more" / "config.toml").algorithm.step, before.step);
+  expect_refused("run c.toml --out out --set algorithm.step=auto ",
+                 {{"--set model.name=mlp", "algorithm.step: \"auto\" needs a model"}});
 }
 
 TEST_F(Cli, CompareAndReportReadWhatRunWrote) {
@@ -323,6 +416,30 @@ TEST_F(Cli, CompareAndReportReadWhatRunWrote) {
   EXPECT_NE(table.output.find("soteriafl-sgd"), std::string::npos);
   ASSERT_EQ(porter("report a b --out r.html").exit_code, 0);
   EXPECT_NE(read_file(dir_ / "r.html").find("<svg"), std::string::npos);
+}
+
+TEST_F(Cli, CompareAndReportTakeSeedsAndNestedFolders) {
+  for (const char* seed : {"1", "2"}) {
+    const std::string out = std::string("all/gc/seed-") + seed;
+    ASSERT_EQ(porter("run c.toml --out " + out + " --set run.seed=" + seed).exit_code, 0);
+  }
+  fs::create_directories(dir_ / "all" / "begun");
+  write_file(dir_ / "all" / "begun" / "config.toml", "");
+  const auto one = porter("compare all");
+  EXPECT_EQ(one.exit_code, 0) << one.output;
+  for (const char* part : {"\ngc ", " ± ", "Read all: 2 runs", "Skipped all/begun: "})
+    EXPECT_NE(one.output.find(part), std::string::npos) << part << "\n" << one.output;
+  const auto each = porter("compare all --each-seed");
+  EXPECT_NE(each.output.find("\nseed-2 "), std::string::npos) << each.output;
+  EXPECT_EQ(each.output.find(" ± "), std::string::npos) << each.output;
+  const auto json = porter("compare all --json");
+  const auto parsed = nlohmann::json::parse(json.output);
+  EXPECT_EQ(parsed["runs"][0]["seeds"], 2);
+  EXPECT_TRUE(parsed["runs"][0]["loss_stddev"].is_number());
+  EXPECT_EQ(parsed["skipped"].size(), 1U);
+  const auto report = porter("report all --out r.html");
+  EXPECT_NE(report.output.find("Skipped all/begun"), std::string::npos) << report.output;
+  EXPECT_NE(read_file(dir_ / "r.html").find("gc (2 seeds)"), std::string::npos);
 }
 
 TEST_F(Cli, ASecretRunShowsNoFiguresOfItsTrainingDataUnlessAskedTo) {
@@ -339,11 +456,12 @@ TEST_F(Cli, ASecretRunShowsNoFiguresOfItsTrainingDataUnlessAskedTo) {
   EXPECT_EQ(porter("compare quiet raw").exit_code, 0);
   EXPECT_EQ(porter("report quiet raw --out r.html").exit_code, 0);
   EXPECT_EQ(porter("eval quiet").exit_code, 0);
-  EXPECT_EQ(porter("eval quiet --which x_best").exit_code, 1);
+  EXPECT_EQ(porter("eval quiet --which x_best").exit_code, 2);
 }
 
 TEST_F(Cli, EveryCommandHasHelp) {
-  for (const char* command : {"demo", "run", "eval", "compare", "report", "graph", "data"}) {
+  for (const char* command :
+       {"demo", "run", "eval", "compare", "report", "watch", "graph", "data"}) {
     const auto result = porter(std::string(command) + " --help");
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_GT(result.output.size(), 100U) << command;

@@ -121,6 +121,12 @@ TEST_F(ReproduceCommand, RunsAFileOfTheUser) {
   const auto result = porter("mine.toml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_NE(result.output.find("1 of 2 runs did not finish"), std::string::npos) << result.output;
+  // Its runs can be held against others.
+  const auto table = run_command("cd " + dir_.path().string() + " && " + binary_dir() +
+                                 "/porter compare out --csv");
+  EXPECT_EQ(table.exit_code, 0) << table.output;
+  for (const char* part : {"\n\"one, seed 1\",", "\n\"wild, seed 1\",", "2 runs of a study"})
+    EXPECT_NE(table.output.find(part), std::string::npos) << part << "\n" << table.output;
   // A run of the page is repeated by the command that stands there.
   const auto again = run_command("cd " + (dir_ / "out/mine").string() + " && " + binary_dir() +
                                  "/porter run configs/one.toml --set run.seed=1 --out ../one");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small languages of config values: compressors, graphs, mixing rules, clips, splits, outliers.
+#include "data/holdout.hpp"
 #include "fuzz.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/core/error.hpp"
@@ -22,7 +23,7 @@ void use_or_refuse(const Use& use) {
 
 std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds = {"smooth:1.0",    "linear:0.5", "shuffled", "by-label:2",
-                                    "dirichlet:0.5", "1e-3",       "k=12"};
+                                    "dirichlet:0.5", "1e-3",       "k=12",     "2/5"};
   for (const auto& info : porter::compressor_table()) seeds.push_back(info.example);
   for (const auto& info : porter::graph_table()) seeds.push_back(info.example);
   for (const auto& info : porter::mixing_table()) seeds.push_back(info.example);
@@ -42,6 +43,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     });
   use_or_refuse([&] { parse_clip(spec); });
   use_or_refuse([&] { partition_rows(rows, 4, parse_split(spec), 1); });
+  use_or_refuse([&] {
+    DataOptions options;
+    options.fold = parse_fold(spec);
+    held_out_rows(rows, options);
+  });
   if (spec.find("file") != spec.npos) return 0;  // opens what it names
   use_or_refuse([&] { make_graph(spec, 8, 1); });
   static const auto ring = make_graph("ring", 8, 1);

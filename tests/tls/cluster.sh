@@ -10,7 +10,7 @@
 #   own       agents with data files of their own have the rows of a simulation with all of them, and
 #             folders that eval, compare and report understand
 #   dead      a neighbour whose address is dead: nothing is charged, the state is "failed"
-#   metrics   an agent shows its metrics, and drops a client that says nothing
+#   metrics   an agent shows its metrics, and drops a client that says nothing; the cluster shows where its agents are
 #   full      an agent's disk is full: all stop with the reason, and without its paths
 #   refused   seeded noise or none without the word for it, a budget that is too small; an agent that comes back with
 #             another config ends by itself, and the others wait for the right one
@@ -253,7 +253,7 @@ END
   ;;
 metrics)
   port=$((32100 + $$ % 600))
-  start_cluster --set algorithm.rounds=100000 --insecure-test-noise --metrics $port --log json
+  start_cluster --set algorithm.rounds=100000 --insecure-test-noise --metrics $port --log json --live
   wait_for_round 1
   exec 3<>/dev/tcp/127.0.0.1/$port # a client that says nothing
   sleep 1.5
@@ -265,6 +265,12 @@ metrics)
     grep -q "^porter_$name{agent=\"agent-0\"" metrics || { cat metrics; exit 1; }
   done
   grep -q '"level":"info","agent":"agent-0","message":"training' run/agents/agent-0/agent.log
+  page=$(sed -n 's|^live page: http://127.0.0.1:||p' log)
+  exec 5<>"/dev/tcp/127.0.0.1/${page%%/*}"
+  printf 'GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n' "${page#*/}" >&5
+  timeout 10 cat <&5 >page
+  grep -q '^HTTP/1.1 200 OK' page
+  grep -q '>agent-4</td><td class="text">training</td>' page || { cat page; exit 1; }
   kill -TERM $cluster
   wait $cluster || true
   ;;

@@ -10,9 +10,9 @@
 #include "commands.hpp"
 #include "config/difference.hpp"
 #include "core/text.hpp"
+#include "http_server.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
-#include "metrics_server.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
 #include "report/text.hpp"
@@ -190,8 +190,9 @@ int run_agent(const AgentArguments& given) {
   make_folder(out, options.config);
   AgentLog log(out, options.name, options.json_log);
   Board board(out, log);
-  std::optional<MetricsServer> server;
-  if (!options.metrics.empty()) server.emplace(options.metrics, [&] { return board.metrics(); });
+  std::optional<HttpServer> server;
+  if (!options.metrics.empty())
+    server.emplace(options.metrics, "agent.metrics", metrics_page([&] { return board.metrics(); }));
   catch_interrupts();
   const StopWatch stop_watch(log, board);
   const TraceFile trace(given.trace, options.index);

@@ -18,6 +18,7 @@
 #include "commands.hpp"
 #include "config/difference.hpp"
 #include "io/file.hpp"
+#include "live_page.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/comm/keys.hpp"
 #include "porter/core/error.hpp"
@@ -41,6 +42,7 @@ struct ClusterArguments {
   std::vector<std::string> overrides;
   std::uint16_t metrics = 0;  // the first agent's port; 0: off
   bool insecure_test_noise = false, resume = false, trace = false;
+  LiveOptions live;
 };
 
 /// One agent of a local cluster, as a process.
@@ -51,6 +53,7 @@ struct LocalAgent {
   pid_t pid = 0;  ///< 0: does not run
   int exit_code = -1;
   unsigned restarts = 0;
+  bool has_results = false;  ///< what collect_agents needs is in its folder
 
   bool running() const { return pid != 0; }
   bool done() const { return !running() && exit_code == 0; }
@@ -161,8 +164,15 @@ void signal_all(const std::vector<LocalAgent>& agents, int signal) {
     if (agent.running()) ::kill(agent.pid, signal);
 }
 
-bool has_results(const LocalAgent& agent) {
-  return fs::exists(agent.folder / "model.npz") && load_statement(agent.folder / "privacy.json");
+// Once it has, it stays so.
+bool has_results(const Config& config, LocalAgent& agent, std::uint32_t number) {
+  return agent.has_results = agent.has_results || has_finished(config, agent.folder, number);
+}
+
+bool all_have_results(const Config& config, std::vector<LocalAgent>& agents) {
+  for (std::uint32_t i = 0; i < agents.size(); ++i)
+    if (!has_results(config, agents[i], i)) return false;
+  return true;
 }
 
 // What the agent last wrote about itself; empty before it has.
@@ -237,13 +247,13 @@ class ClusterView {
 // An agent that was killed is started again; one that failed takes the others with it. Once all
 // have their results nobody needs anybody any more, which one that was killed at the very end
 // cannot know: it would wait for those who have left.
-void supervise(std::vector<LocalAgent>& agents) {
+void supervise(const Config& config, std::vector<LocalAgent>& agents) {
   ClusterView view;
   std::optional<Clock::time_point> over, complete;
   bool stopping = false;
   for (auto& agent : agents) start(agent);
   while (std::ranges::any_of(agents, &LocalAgent::running)) {
-    if (!complete && std::ranges::all_of(agents, has_results)) complete = Clock::now();
+    if (!complete && all_have_results(config, agents)) complete = Clock::now();
     if (complete && Clock::now() - *complete > kLastWords) signal_all(agents, SIGKILL);
     for (auto& agent : agents) {
       const bool killed = reap(agent);
@@ -296,7 +306,9 @@ int run_cluster(const ClusterArguments& options) {
   std::fflush(stdout);
   catch_interrupts();
   auto agents = prepare(options, config, out);
-  supervise(agents);
+  std::optional<LivePage> page;
+  start_live_page(options.live, out, page);
+  supervise(config, agents);
   if (!std::ranges::all_of(agents, &LocalAgent::done)) {
     report_failure(agents);
     if (!interrupted())
@@ -332,6 +344,7 @@ void add_cluster_command(App& app) {
   command->add_flag("--trace", options->trace,
                     "each agent writes trace.json for chrome://tracing in its folder");
   command->add_flag("--resume", options->resume, "continue the cluster in --out");
+  options->live.add_to(*command);
   command->footer(
       "Agents that are killed are started again and go on from their checkpoints. At the end the\n"
       "folder holds what porter run writes, with metrics of the first and the last round; agents/\n"

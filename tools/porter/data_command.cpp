@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "core/text.hpp"
 #include "data/catalog.hpp"
 #include "data/summary.hpp"
+#include "data_arguments.hpp"
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "porter/data/load.hpp"
@@ -15,33 +17,6 @@ namespace porter::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct DataArguments {
-  DataOptions data{.bias = false};  // as they are, without scaling and bias
-  bool json = false;
-  std::vector<std::string> names;  // to fetch
-  std::string into, split = "shuffled";
-  std::size_t agents = 10;
-  std::uint64_t seed = 1;
-
-  /// What `info` and `split` look at.
-  void add_data_to(App& command) {
-    command.add_option("name", data.name, "a known data set, see `porter data list`");
-    command.add_option("--train", data.train, "instead: a libsvm, csv or npz file (.gz too)");
-    command.add_option("--test", data.test, "its test set");
-    command.add_option("--features", data.features, "feature columns");
-    command.add_option("--classes", data.classes, "labels in the order of the class numbers");
-    command.add_option("--train-images", data.train_images, "instead: IDX images");
-    command.add_option("--train-labels", data.train_labels, "their IDX labels");
-    command.add_option("--test-images", data.test_images, "IDX images of the test set");
-    command.add_option("--test-labels", data.test_labels, "their IDX labels");
-    command.add_flag("--regression", data.regression, "labels are numbers, not classes");
-    command.add_flag("--private", data.guarantee,
-                     "read files as with secret noise: records that do not fit --classes and "
-                     "--features count for nothing, and how many is said");
-    command.add_flag("--json", json, "print JSON");
-  }
-};
 
 // "built in", the folder that holds all files, or what is missing.
 struct Whereabouts {
@@ -90,54 +65,6 @@ void list(bool json) {
     fmt::print("\nLooked in {}.\nTo download: porter data fetch NAME\n", describe(folders));
 }
 
-Json describe_set(const Dataset& data, const Dataset& train) {
-  Json json = {{"rows", data.rows()}, {"void_rows", data.void_rows()}, {"density", density(data)}};
-  if (const auto majority = majority_class(train)) {
-    json["class_counts"] = class_counts(data);
-    json["majority_rate"] = class_rate(data, *majority);
-  }
-  return json;
-}
-
-void print_set(const char* name, const Dataset& data, const Dataset& train) {
-  fmt::print("{}: {} rows, {:.4g} % of the entries are not zero\n", name, data.rows(),
-             100 * density(data));
-  const auto counts = class_counts(data);
-  for (std::size_t c = 0; c < counts.size(); ++c)
-    fmt::print("  class {} (label {:g}): {} rows\n", c, data.classes[c], counts[c]);
-  if (const auto majority = majority_class(train))
-    fmt::print("  always answering class {} is right on {:.3f} %\n", *majority,
-               100 * class_rate(data, *majority));
-}
-
-void info(const DataArguments& options) {
-  const auto data = load_data(options.data);
-  if (options.json) {
-    Json json = {{"source", data.source},
-                 {"features", data.train.features},
-                 {"sparse", data.train.sparse()},
-                 {"classes", data.train.classes},
-                 {"train", describe_set(data.train, data.train)},
-                 {"test", nullptr}};
-    if (data.test) json["test"] = describe_set(*data.test, data.train);
-    fmt::print("{}\n", json_text(json, 2));
-    return;
-  }
-  fmt::print("{}\n{} features, stored {}\n", data.source, data.train.features,
-             data.train.sparse() ? "sparse" : "dense");
-  if (!data.warning.empty()) fmt::print("warning: {}\n", data.warning);
-  print_set("training set", data.train, data.train);
-  if (data.test)
-    print_set("test set", *data.test, data.train);
-  else
-    fmt::print("no test set\n");
-  if (options.data.train.empty() && options.data.train_images.empty()) {
-    const auto& known = known_data(options.data.name);
-    fmt::print("licence: {}\n", known.licence);
-    if (!known.citation.empty()) fmt::print("cite: {}\n", known.citation);
-  }
-}
-
 void fetch(const DataArguments& options) {
   const auto& [names, into] = std::tie(options.names, options.into);
   const auto cache = data_folders().cache;
@@ -156,13 +83,13 @@ void fetch(const DataArguments& options) {
 }
 
 void split(const DataArguments& options) {
-  const auto data = load_data(options.data).train;
+  const auto data = options.load().train;
   const auto rows = partition_rows(data, options.agents, parse_split(options.split), options.seed);
   const auto m = rows.size() / options.agents;
   Json agents = Json::array();
   std::string table = fmt::format("{:>6} {:>8}", "agent", "samples");
-  for (const double label : data.classes)
-    table += fmt::format(" {:>8}", "[" + fmt::format("{:g}", label) + "]");
+  for (const auto& label : data.classes)
+    table += fmt::format(" {:>8}", "[" + without_controls(label) + "]");
   for (std::size_t agent = 0; agent < options.agents; ++agent) {
     const auto counts = class_counts(data, std::span(rows).subspan(agent * m, m));
     agents.push_back({{"agent", agent}, {"samples", m}, {"class_counts", counts}});
@@ -173,7 +100,7 @@ void split(const DataArguments& options) {
   if (options.json)
     fmt::print("{}\n", json_text({{"split", options.split},
                                   {"seed", options.seed},
-                                  {"classes", data.classes},
+                                  {"classes", class_labels(data)},
                                   {"left_over", left_over},
                                   {"agents", agents}},
                                  2));
@@ -198,9 +125,12 @@ void add_data_command(App& app) {
   list_command->callback([options] { list(options->json); });
 
   auto* info_command =
-      data->add_subcommand("info", "rows, features, density, classes and majority rates");
+      data->add_subcommand("info", "rows, columns, gaps, classes and majority rates");
   options->add_data_to(*info_command);
-  info_command->callback([options] { info(*options); });
+  info_command->add_option("--html", options->html, "write a page with pictures to this file");
+  info_command->callback([options] { print_data_info(*options); });
+
+  add_data_schema(*data);
 
   auto* fetch_command = data->add_subcommand(
       "fetch", "download data sets from their public homes with curl, and check them");

@@ -46,13 +46,15 @@ int demo(const fs::path& out, std::uint32_t rounds) {
     fmt::print("\n");
   }
   const auto page = out / "report.html";
+  const auto runs = each_alone(std::move(traces));
   write_file(
       page,
-      html_report("porter demo: PORTER-DP beside SoteriaFL-SGD",
-                  "Ten agents train one logistic model on built-in data. PORTER-DP's agents talk "
-                  "to their neighbours only; SoteriaFL-SGD's send to a server.",
-                  traces));
-  fmt::print("{}\nreport: {}\n", comparison_text(traces, false),
+      html_report({.title = "porter demo: PORTER-DP beside SoteriaFL-SGD",
+                   .intro = "Ten agents train one logistic model on built-in data. PORTER-DP's "
+                            "agents talk to their neighbours only; SoteriaFL-SGD's send to a "
+                            "server."},
+                  runs));
+  fmt::print("{}\nreport: {}\n", comparison_text(runs, false),
              fs::absolute(page).lexically_normal().string());
   return 0;
 }

@@ -2,17 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "core/text.hpp"
 #include "data/catalog.hpp"
+#include "eval_result.hpp"
 #include "io/file.hpp"
-#include "io/json.hpp"
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
-#include "porter/io/npy.hpp"
-#include "train/evaluator.hpp"
+#include "porter/model/saved_model.hpp"
 #include "train/run_data.hpp"
 
 namespace porter::cli {
@@ -21,28 +19,38 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EvalArguments {
-  std::string model, data, which = "x_mean", predictions;
+  std::string model, data, which = "x_mean", predictions, html;
   bool on_train = false, json = false;
 };
 
-// x_mean, x_best, x_out, or row I of X for "agent:I".
-std::vector<double> pick_parameters(const Npz& arrays, const std::string& which,
-                                    const std::string& source) {
-  const auto spec = split_spec(which);
-  if (spec.name != "agent") return member(arrays, which, source).values;
-  const auto& X = member(arrays, "X", source);
-  const auto agent = spec.number<std::size_t>();
-  require(X.shape.size() == 2 && agent && *agent < X.shape[0], ErrorKind::usage,
-          "--which: expected agent:I with I below ", X.shape.empty() ? 0 : X.shape[0], ", found \"",
-          which, "\"");
-  const auto begin = X.values.begin() + static_cast<std::ptrdiff_t>(*agent * X.shape[1]);
-  return {begin, begin + static_cast<std::ptrdiff_t>(X.shape[1])};
+// label,prediction; of several targets label_1,...,prediction_1,...
+void write_target_predictions(const std::string& file, const Model& model, const Dataset& data,
+                              std::span<const double> x) {
+  std::string text;
+  for (const char* what : {"label", "prediction"})
+    for (std::size_t o = 1; o <= data.outputs; ++o)
+      text +=
+          concat(text.empty() ? "" : ",", what, data.outputs == 1 ? "" : "_" + std::to_string(o));
+  std::vector<double> predictions(data.outputs);
+  for (std::size_t row = 0; row < data.rows(); ++row) {
+    std::vector<std::string> cells(2 * data.outputs);
+    if (!data.is_void(row)) {
+      model.predict_targets(x, data[row], predictions);
+      for (std::size_t o = 0; o < data.outputs; ++o) {
+        cells[o] = shortest(double{data.targets(row)[o]});
+        cells[data.outputs + o] = shortest(predictions[o]);
+      }
+    }
+    text += fmt::format("\n{}", fmt::join(cells, ","));
+  }
+  write_file(file, text + "\n");
 }
 
 void write_predictions(const std::string& file, const Model& model, const Dataset& data,
                        std::span<const double> x) {
+  if (data.classes.empty()) return write_target_predictions(file, model, data, x);
   const auto label_text = [&](double value) {
-    return shortest(data.classes.empty() ? value : data.classes[static_cast<std::size_t>(value)]);
+    return data.classes[static_cast<std::size_t>(value)];
   };
   std::string text = "label,prediction\n";
   for (std::size_t row = 0; row < data.rows(); ++row)
@@ -52,104 +60,119 @@ void write_predictions(const std::string& file, const Model& model, const Datase
   write_file(file, text);
 }
 
-// A file stands in for the run's test set, so that its labels and features mean what they did in
-// training. Two files are images and labels.
-void use_files(const EvalArguments& options, DataOptions& data) {
-  const auto comma = options.data.find(',');
-  const auto first = options.data.substr(0, comma);
-  const auto second = comma == options.data.npos ? "" : options.data.substr(comma + 1);
-  for (const auto& file : {first, second})
-    require(fs::is_regular_file(file) || (file.empty() && comma == options.data.npos),
-            ErrorKind::usage,
-            "--data: expected a file, or one of the known data sets (porter data "
-            "list); found \"",
-            file, "\"");
-  require(!options.on_train, ErrorKind::usage,
-          "--train evaluates on the run's training set; it does not go with --data FILE");
-  const bool idx = !data.train_images.empty();
-  require(idx || !data.train.empty(), ErrorKind::usage,
-          "--data: the run was trained on the known "
-          "data set ",
-          data.name, "; expected the name of a known data set, found the file ", first);
-  require(idx == !second.empty(), ErrorKind::usage, "--data: the run was trained on ",
-          idx ? "images and labels; expected IMAGES,LABELS" : "one table; expected one file",
-          ", found \"", options.data, "\"");
-  data.test = idx ? "" : first;
-  data.test_images = idx ? first : "";
-  data.test_labels = second;
+// Labels as the card has them; files without a schema have numbers.
+std::vector<double> numeric_classes(const ModelCard& card, const std::string& source) {
+  std::vector<double> numbers;
+  for (const auto& name : card.classes) {
+    const auto number = parse_number<double>(name);
+    require(number.has_value(), ErrorKind::usage, source,
+            ": its classes are texts, so the file needs a schema, and the model has none");
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
-// What to evaluate on. A known data set must have the classes that the run was trained with.
-DataPair choose_data(const EvalArguments& options, DataOptions data) {
-  const bool named = data.train.empty() && data.train_images.empty();
-  if (options.data.empty() || (named && options.data == data.name)) return load_data(data);
-  const auto& known = known_data();
-  if (std::ranges::find(known, options.data, &KnownData::name) == known.end() ||
-      fs::is_regular_file(options.data)) {
-    use_files(options, data);
-    return load_data(data);
+// A table, or IMAGES,LABELS: read as the model's card says, nothing of the training is needed.
+DataPair load_file(const EvalArguments& options, const SavedModel& saved) {
+  const auto& card = saved.card;
+  const auto comma = options.data.find(',');
+  const bool idx = comma != options.data.npos && !fs::exists(options.data);
+  DataOptions data{.bias = false, .regression = card.classes.empty(), .cache = false};
+  if (idx) {
+    data.train_images = options.data.substr(0, comma);
+    data.train_labels = options.data.substr(comma + 1);
+  } else {
+    data.train = options.data;
+    data.schema = card.schema;
   }
-  const auto classes = load_data(data).train.classes;
-  data.name = options.data;
-  data.classes.clear();  // a known set has its own
-  data.features = 0;
-  for (auto* file : {&data.train, &data.test, &data.train_images, &data.train_labels,
-                     &data.test_images, &data.test_labels})
-    file->clear();
+  if (!data.schema) {
+    if (!data.regression) data.classes = numeric_classes(card, saved.source);
+    data.features = card.features - (card.scaling.bias ? 1 : 0);
+  }
   auto pair = load_data(data);
-  require(pair.train.classes == classes, ErrorKind::usage, "--data ", options.data,
-          ": its classes are not those that the run was trained with");
+  card.scaling.apply(pair.train);
+  require(pair.train.outputs == card.outputs, ErrorKind::io, options.data, ": expected ",
+          card.outputs, " targets in each row as ", saved.source, " has, found ",
+          pair.train.outputs);
+  pair.test = std::move(pair.train);
   return pair;
 }
 
-void evaluate(const EvalArguments& options) {
-  const fs::path given = options.model;
-  const fs::path file = fs::is_directory(given) ? given / "model.npz" : given;
-  const auto config = load_config(file.parent_path() / "config.toml");
-  const auto pair = choose_data(options, data_options(config));
+// The test set of a known data set, scaled as the model's was.
+DataPair load_known(const EvalArguments& options, const SavedModel& saved) {
+  auto pair = load_data({.name = options.data, .bias = false});
+  require(pair.test.has_value(), ErrorKind::usage, options.data, " has no test set");
+  require(pair.test->classes == saved.card.classes, ErrorKind::usage, "--data ", options.data,
+          ": its classes are not those that the run was trained with");
+  saved.card.scaling.apply(*pair.test);
+  return pair;
+}
+
+// What the run in the model's folder was trained and tested on.
+DataPair load_own(const EvalArguments& options, const SavedModel& saved) {
+  const auto config = fs::path(saved.source).parent_path() / "config.toml";
+  require(fs::exists(config), ErrorKind::usage, "there is no config.toml beside ", saved.source,
+          ", so its own data are not known; give others with --data");
+  auto pair = load_data(data_options(load_config(config)));
   require(options.on_train || pair.test, ErrorKind::usage, pair.source,
-          " has no test set; use --train to evaluate on the training set");
-  const Dataset& data = options.on_train ? pair.train : *pair.test;
-  const auto rows = data.rows() - data.void_rows();
+          " has no test set; use --train to evaluate on the training set, or --data FILE");
+  if (options.on_train) pair.test = std::move(pair.train);
+  return pair;
+}
 
-  const auto model = make_model(config.model, data.features, data.classes.size());
-  const auto x = pick_parameters(load_npz(file), options.which, file.string());
-  require(x.size() == model->dim(), ErrorKind::usage, file.string(), " holds d = ", x.size(),
-          " parameters, but the data asks for d = ", model->dim());
+DataPair choose_data(const EvalArguments& options, const SavedModel& saved) {
+  if (options.data.empty()) return load_own(options, saved);
+  require(!options.on_train, ErrorKind::usage,
+          "--train evaluates on the run's training set; it does not go with --data");
+  const bool known = std::ranges::count(known_data(), options.data, &KnownData::name) > 0;
+  require(known || fs::exists(options.data) || options.data.find(',') != options.data.npos,
+          ErrorKind::usage,
+          "--data: expected a file, or one of the known data sets (porter data list); found \"",
+          options.data, "\"");
+  return known && !fs::is_regular_file(options.data) ? load_known(options, saved)
+                                                     : load_file(options, saved);
+}
+
+void evaluate(const EvalArguments& options) {
+  const auto saved = load_model(options.model);
+  const auto pair = choose_data(options, saved);
+  const Dataset& data = *pair.test;
+  const auto model = saved.card.make();
+  const auto x = saved.parameters(options.which);
+  require(data.features == saved.card.features, ErrorKind::usage, saved.source, " has ",
+          saved.card.features, " features, the data ", data.features);
   ThreadPool pool;
-  const auto result = evaluate_point(*model, data, x, false, pool);
-  if (!options.predictions.empty()) write_predictions(options.predictions, *model, data, x);
-
-  const bool classes = !data.classes.empty();
-  if (options.json) {
-    nlohmann::ordered_json json = {{"model", file.string()},
-                                   {"which", options.which},
-                                   {"data", pair.source},
-                                   {"rows", rows},
-                                   {"loss", result.loss}};
-    json["accuracy"] = classes ? nlohmann::ordered_json(result.accuracy) : nullptr;
-    json["majority_rate"] = classes ? nlohmann::ordered_json(majority_rate(data)) : nullptr;
-    fmt::print("{}\n", json_text(json, 2));
-    return;
+  EvalResult result{.model = saved.source,
+                    .which = options.which,
+                    .data = pair.source,
+                    .rows = data.rows() - data.void_rows(),
+                    .evaluation = evaluate_point(*model, data, x, false, pool),
+                    .classes = data.classes,
+                    .majority_rate = {},
+                    .assessment = {}};
+  if (!data.classes.empty()) {
+    result.majority_rate = majority_rate(data);
+    result.assessment = assess(*model, data, x);
   }
-  fmt::print("{} of {} on {} rows of {}\n", options.which, file.string(), rows, pair.source);
-  if (!pair.warning.empty()) fmt::print("warning: {}\n", pair.warning);
-  fmt::print("loss {:.6g}", result.loss);
-  if (classes)
-    fmt::print(", accuracy {:.2f} % (majority class {:.2f} %)", 100 * result.accuracy,
-               100 * majority_rate(data));
-  fmt::print("\n");
+  if (!options.predictions.empty()) write_predictions(options.predictions, *model, data, x);
+  if (!options.html.empty()) write_file(options.html, eval_page(result));
+  if (!pair.warning.empty() && !options.json) fmt::print("warning: {}\n", pair.warning);
+  fmt::print("{}", options.json ? eval_json(result) : eval_text(result));
+  if (!options.html.empty() && !options.json) fmt::print("page: {}\n", options.html);
 }
 
 }  // namespace
 
 void add_eval_command(App& app) {
-  auto* command = app.add_subcommand("eval", "use a trained model: loss, accuracy, predictions");
+  auto* command = app.add_subcommand(
+      "eval", "how good a trained model is: loss, accuracy, confusion, AUC, calibration");
   auto options = std::make_shared<EvalArguments>();
-  command->add_option("model", options->model, "a run folder, or its model.npz")->required();
+  command->add_option("model", options->model, "model.npz, or the folder of a run or agent")
+      ->required();
   command->add_option("--data", options->data,
-                      "a file in the training data's format (IMAGES,LABELS for IDX files), or a "
-                      "known data set (default: the run's own test set)");
+                      "a file with labels, in the training data's format (IMAGES,LABELS for IDX "
+                      "files), or a known data set (default: the run's own test set)");
+  command->add_option("--html", options->html, "write a page with pictures to this file");
   command->add_option("--which", options->which, "x_mean, x_best, x_out or agent:I");
   command->add_flag("--train", options->on_train, "evaluate on the training set");
   command->add_option("--predictions", options->predictions,

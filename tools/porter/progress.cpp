@@ -111,6 +111,7 @@ std::string Progress::line() const {
   if (row_ && row_->raw) text += fmt::format("  loss {:.4g}", row_->loss);
   if (row_ && row_->test_accuracy)
     text += fmt::format("  accuracy {:.2f} %", 100 * *row_->test_accuracy);
+  if (row_ && row_->test_rmse) text += fmt::format("  RMSE {:.4g}", *row_->test_rmse);
   if (row_ && row_->epsilon) text += "  epsilon " + rounded_up(*row_->epsilon, 3);
   text += noise_;
   if (row_) text += fmt::format("  {}/agent", human_bits(row_->bits_per_agent));

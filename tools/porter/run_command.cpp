@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "live_page.hpp"
 #include "porter/core/error.hpp"
-#include "run_one.hpp"
+#include "run_ranks.hpp"
 
 namespace porter::cli {
 namespace {
@@ -25,11 +26,13 @@ int run_config(const RunArguments& options) {
   if (options.dry_run) {
     const auto parts = assemble(config);
     print_facts(parts);
-    fmt::print("{} evaluations\n\n{}", parts.facts.evaluation_rounds.size(), to_toml(config));
+    fmt::print("{} evaluations\n\n{}", parts.facts.evaluation_rounds.size(), to_toml(parts.config));
     return 0;
   }
   catch_interrupts();
   const auto out = options.out.folder(config.algorithm.name);
+  std::optional<LivePage> page;
+  if (config.run.engine != EngineKind::mpi) start_live_page(options.ranks.live, out, page);
   const auto status = config.run.engine == EngineKind::mpi
                           ? run_on_ranks(config, out, existing, options.ranks)
                           : run_one(config, out, existing, options.ranks.raw_metrics);
@@ -49,7 +52,8 @@ void add_run_command(App& app) {
   auto* resume =
       command->add_flag("--resume", options->out.resume,
                         "continue the run in --out from its checkpoint; the config must be "
-                        "the same, run.threads, run.checkpoint and run.engine aside");
+                        "the same, run.threads, run.checkpoint and run.engine aside. More "
+                        "algorithm.rounds extend a finished run");
   command->add_flag("--force", options->out.force, "replace the run in --out")->excludes(resume);
   command->add_flag("--raw-metrics", options->ranks.raw_metrics,
                     "with privacy.noise = \"secure\": also write losses, gradient norms and "
@@ -63,6 +67,7 @@ void add_run_command(App& app) {
   command->add_option("--trace", options->ranks.trace,
                       "with MPI: rank R writes what each round did when, for chrome://tracing, to "
                       "FILE.R");
+  options->ranks.live.add_to(*command);
   command->footer(
       "The folder gets config.toml (resolved), metrics.csv, summary.json, privacy.json, graph.svg, "
       "model.npz\n"

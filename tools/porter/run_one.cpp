@@ -21,6 +21,12 @@ extern "C" void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// "test RMSE 0.31, R2 0.87"; no R2 where all targets are equal.
+std::string fit_text(const char* of, std::optional<double> rmse, std::optional<double> r2) {
+  auto text = fmt::format("{} RMSE {:.4g}", of, rmse.value_or(0));
+  return r2 ? text + fmt::format(", R2 {:.4f}", *r2) : text;
+}
+
 void print_result(const Trainer& trainer, const MetricsRow& row) {
   if (row.raw)
     fmt::print("loss {:.6g}, utility {:.4g}, |grad|^2 {:.4g}", row.loss, row.utility,
@@ -30,10 +36,17 @@ void print_result(const Trainer& trainer, const MetricsRow& row) {
   if (row.test_accuracy) fmt::print(", test accuracy {:.2f} %", 100 * *row.test_accuracy);
   if (trainer.facts().majority_rate && row.test_accuracy)
     fmt::print(" (majority class {:.2f} %)", 100 * *trainer.facts().majority_rate);
+  if (row.train_rmse && row.raw)
+    fmt::print(", {}", fit_text("train", row.train_rmse, row.train_r2));
+  if (row.test_rmse) fmt::print(", {}", fit_text("test", row.test_rmse, row.test_r2));
   fmt::print("\n");
-  if (row.agent_accuracy_mean) {
-    fmt::print("agents: accuracy mean {:.2f} %, worst {:.2f} %; ", 100 * *row.agent_accuracy_mean,
-               100 * *row.agent_accuracy_worst);
+  if (row.agent_accuracy_mean || row.agent_rmse_mean) {
+    if (row.agent_accuracy_mean)
+      fmt::print("agents: accuracy mean {:.2f} %, worst {:.2f} %; ", 100 * *row.agent_accuracy_mean,
+                 100 * *row.agent_accuracy_worst);
+    else
+      fmt::print("agents: {}; {}; ", fit_text("mean", row.agent_rmse_mean, row.agent_r2_mean),
+                 fit_text("worst", row.agent_rmse_worst, row.agent_r2_worst));
     if (row.raw) fmt::print("loss worst {:.6g}; ", row.agent_loss_worst);
     fmt::print("consensus error {:.3g}\n", row.consensus_error);
   }
@@ -106,6 +119,8 @@ void print_facts(const RunParts& parts) {
   if (parts.network)
     fmt::print("; {}, {}: alpha = {:.4g}", config.network.graph, config.network.mixing,
                *parts.alpha());
+  fmt::print("\nstep {}", config.algorithm.step);
+  if (parts.network) fmt::print(", consensus {}", config.algorithm.consensus);
   fmt::print("\nprivacy: {}\n", parts.privacy->sentence(config.algorithm.rounds));
   for (const auto& note : facts.notes) fmt::print("note: {}\n", note);
   if (!facts.data_warning.empty()) fmt::print("warning: {}\n", facts.data_warning);
@@ -123,19 +138,23 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics) {
-  if (existing == ExistingRun::resume) RunFolder::require_same_config(out, config);
-  if (existing == ExistingRun::resume && RunFolder::recorded_status(out) == TrainStatus::finished) {
-    fmt::print("{} is finished already; nothing to resume\n", out.string());
+  const bool resumes = existing == ExistingRun::resume;
+  auto parts = assemble(resumes ? RunFolder::with_known_steps(out, config) : config);
+  const bool extends = resumes && RunFolder::is_extension(out, parts.config);
+  if (resumes && !extends && RunFolder::recorded_status(out) == TrainStatus::finished) {
+    fmt::print("{} is finished already; nothing to resume. More algorithm.rounds extend it\n",
+               out.string());
     return TrainStatus::finished;
   }
-  Trainer trainer(assemble(config));
+  Trainer trainer(std::move(parts));
   if (raw_metrics) trainer.include_raw_metrics();
   auto folder =
       with_hint(ErrorKind::usage, kFolderHint, [&] { return RunFolder(out, trainer, existing); });
-  if (existing == ExistingRun::resume)
-    with_hint(ErrorKind::usage, kFolderHint, [&] { folder.restore(trainer); });
+  if (resumes) with_hint(ErrorKind::usage, kFolderHint, [&] { folder.restore(trainer); });
   print_facts(trainer.parts());
-  if (existing == ExistingRun::resume) fmt::print("resuming after round {}\n", trainer.round());
+  if (resumes)
+    fmt::print("{} after round {}\n", extends ? "extending a finished run" : "resuming",
+               trainer.round());
   return train_and_show(trainer, out, [&](const std::vector<Observer>& observers) {
     return train_in_folder(trainer, folder, observers);
   });

@@ -40,14 +40,4 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics = false);
 
-struct RankOptions {
-  bool raw_metrics = false;      ///< with secret noise, figures of the training data all the same
-  double watchdog_seconds = 60;  ///< after which a silent rank ends the job
-  std::string trace;             ///< PATH: rank R writes PATH.R; empty: no trace
-};
-
-/// The same as one rank of an MPI job; rank 0 shows how it goes.
-TrainStatus run_on_ranks(const Config& config, const std::filesystem::path& out,
-                         ExistingRun existing, const RankOptions& options);
-
 }  // namespace porter::cli

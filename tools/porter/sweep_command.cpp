@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "grid/sweep_report.hpp"
 #include "io/file.hpp"
+#include "live_page.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
 #include "report/page.hpp"
@@ -21,6 +22,7 @@ struct SweepArguments {
   std::vector<std::string> vary, overrides;
   OutOptions out;
   SweepOptions sweep;
+  LiveOptions live;
   std::size_t jobs = 0;
   bool dry_run = false, json = false;
 };
@@ -44,6 +46,7 @@ std::string command_line(const SweepArguments& options) {
   const auto& sweep = options.sweep;
   if (sweep.random) line += fmt::format(" --random {}", *sweep.random);
   if (sweep.seeds) line += fmt::format(" --seeds {}", *sweep.seeds);
+  if (sweep.folds) line += fmt::format(" --folds {}", *sweep.folds);
   if (sweep.metric) line += " --metric " + *sweep.metric;
   if (sweep.halving) line += fmt::format(" --halving {}", *sweep.halving);
   if (sweep.hopeless) line += fmt::format(" --hopeless {}", *sweep.hopeless);
@@ -51,9 +54,11 @@ std::string command_line(const SweepArguments& options) {
 }
 
 void print_plan(const Sweep& sweep) {
-  fmt::print("{} settings, {} seeds each: {} runs, best by {} ({} is better)\n",
-             sweep.settings.size(), sweep.seeds.size(), sweep.settings.size() * sweep.seeds.size(),
-             sweep.metric.column.name, sweep.metric.higher_is_better ? "higher" : "lower");
+  fmt::print("{} settings, {} seeds {}each: {} runs, best by {} ({} is better)\n",
+             sweep.settings.size(), sweep.seeds.size(),
+             sweep.folds > 0 ? fmt::format("times {} folds ", sweep.folds) : "",
+             sweep.settings.size() * sweep.trials().size(), sweep.metric.column.name,
+             sweep.metric.higher_is_better ? "higher" : "lower");
   for (const auto& setting : sweep.settings)
     if (!setting.config) fmt::print("will fail: {}: {}\n", setting.name, setting.refused);
   std::fflush(stdout);
@@ -84,6 +89,8 @@ int run_sweep_command(const SweepArguments& options) {
   }
   catch_interrupts();
   const auto out = options.out.folder("sweep");
+  std::optional<LivePage> page;
+  start_live_page(options.live, out, page);
   GridProgress progress(sweep, "sweep", sweep.metric);
   const auto result = with_hint(ErrorKind::usage, kFolderHint, [&] {
     return run_sweep(sweep, out, existing, progress.hooks(options.jobs));
@@ -121,8 +128,13 @@ void add_sweep_command(App& app) {
   command->add_option("--random", options->sweep.random,
                       "draw N settings instead of the whole grid; ranges then need no count", "N");
   command->add_option("--seeds", options->sweep.seeds, "runs of each setting (default 3)", "N");
+  command->add_option("--folds", options->sweep.folds,
+                      "cross-validation, for data without a test set: every setting runs with each "
+                      "of K equal parts of the rows as its test set",
+                      "K");
   command->add_option("--metric", options->sweep.metric,
-                      "column of metrics.csv to choose by, at the last round (default loss)",
+                      "column of metrics.csv to choose by, at the last round (default loss; with "
+                      "--folds test_loss)",
                       "NAME");
   command->add_option("--halving", options->sweep.halving,
                       "N times, at rounds T/2^N, ..., T/2, drop the worse half of the settings",
@@ -139,6 +151,7 @@ void add_sweep_command(App& app) {
   command->add_flag("--dry-run", options->dry_run, "check everything and list the settings");
   auto* resume = command->add_flag("--resume", options->out.resume, "continue the sweep in --out");
   command->add_flag("--force", options->out.force, "replace the sweep in --out")->excludes(resume);
+  options->live.add_to(*command);
   command->footer(
       "The folder gets results.csv (every run; failed ones with the reason), summary.json,\n"
       "best.toml (run it with porter run), report.html, sweep.toml (repeats the sweep) and\n"

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of one's own: schema, run, predict, eval.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "command_test.hpp"
+#include "io/file.hpp"
+
+namespace porter {
+namespace {
+
+class TableCommand : public CommandTest {
+ protected:
+  // Cooks over forty are ill.
+  void SetUp() override {
+    std::string text = "id;age;job;\"note, or none\";state\n";
+    for (int i = 0; i < 200; ++i) {
+      const int age = 20 + i * 7 % 50;
+      const char* job = i % 3 == 0 ? "cook" : i % 3 == 1 ? "clerk" : "";
+      text += "n" + std::to_string(i) + ";" + std::to_string(age) + ",5;" + job + ";\"a; " +
+              std::to_string(i) + "\";" + (age > 40 && i % 3 == 0 ? "ill" : "well") + "\n";
+    }
+    write_file(dir_ / "t.csv", text);
+    write_file(dir_ / "c.toml", R"([data]
+train = "t.csv"
+schema = "schema.toml"
+[model]
+lambda = 0
+[network]
+agents = 4
+[algorithm]
+name = "dsgd"
+compressor = "identity"
+rounds = 400
+batch = 20
+step = 1.0
+[run]
+evaluate = "end"
+)");
+  }
+  CommandResult done(const std::string& arguments) {
+    auto result = porter(arguments);
+    EXPECT_EQ(result.exit_code, 0) << arguments << "\n" << result.output;
+    return result;
+  }
+};
+
+TEST_F(TableCommand, GoesFromATableToPredictions) {
+  const auto schema = done("data schema t.csv --label state").output;
+  EXPECT_NE(schema.find("separator: semicolon"), std::string::npos) << schema;
+  done("run c.toml --out run");
+  done("predict run --data t.csv --out p.csv --proba");
+  const auto predictions = read_file(dir_ / "p.csv");
+  EXPECT_TRUE(predictions.starts_with("prediction,p(ill),p(well)\n")) << predictions.substr(0, 80);
+  EXPECT_EQ(std::ranges::count(predictions, '\n'), 201);
+  const auto eval = nlohmann::json::parse(done("eval run --data t.csv --json").output);
+  EXPECT_GT(eval["auc"], 0.9);
+  EXPECT_EQ(eval["confusion"][0].size(), 2U);
+  // The label may be missing, the columns in any order, the table in a pipe.
+  write_file(dir_ / "new.csv", "job;age\ncook;60,5\nclerk;30,5\n");
+  EXPECT_EQ(done("predict run --data - < new.csv").output, "prediction\nill\nwell\n");
+  const auto shown = done("model show run").output;
+  EXPECT_NE(shown.find("2 classes: ill, well"), std::string::npos) << shown;
+}
+
+TEST_F(TableCommand, RefusesInOneLineAndLeavesNothing) {
+  done("data schema t.csv --label state");
+  done("run c.toml --out run");
+  const auto refused = [&](const std::string& csv, const std::string& what) {
+    write_file(dir_ / "bad.csv", csv);
+    const auto result = porter("predict run --data bad.csv --out p.csv");
+    EXPECT_EQ(result.exit_code, 1) << csv;
+    EXPECT_NE(result.output.find(what), std::string::npos) << result.output;
+    EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << result.output;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "p.csv"));
+  };
+  refused("", "the file is empty");
+  refused("age;job\n1;cook;3\n", "line 2: expected 2 columns as in the header, found 3");
+  refused("age\n1\n", "expected a column 'job'");
+  refused("age;job\n\"1;cook\n", "line 2: a quote is opened here and never closed");
+  refused("age;job\nold;cook\n", "line 2, column 'age': expected a finite number, found 'old'");
+  refused("age;job\n1.5e999;cook\n", "expected a finite number");
+  EXPECT_EQ(porter("data schema t.csv --label state").exit_code, 2);  // it is there already
+  EXPECT_EQ(porter("data schema t.csv --label nothing --out s2").exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "s2"));
+}
+
+// A first record with a mistake is no header.
+TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
+  write_file(dir_ / "n.csv", "a,b,y\n1,2,0\n3,1,1\n2,2,0\n4,1,1\n");
+  done(
+      "run c.toml --out run --set data.train=n.csv --set data.schema= --set network.agents=2 "
+      "--set algorithm.batch=2");
+  write_file(dir_ / "x.csv", "a,b\n1,2\n4,1\n");
+  const auto text = done("predict run --data x.csv").output;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
+  write_file(dir_ / "x.csv", "one,2\n4,1\n");
+  const auto refused = porter("predict run --data x.csv");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.output.find("line 1, column 1"), std::string::npos) << refused.output;
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// porter data info: what is in a data set.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/text.hpp"
+#include "data/catalog.hpp"
+#include "data/schema_guess.hpp"
+#include "data/summary.hpp"
+#include "data_arguments.hpp"
+#include "findings.hpp"
+#include "io/file.hpp"
+#include "io/json.hpp"
+#include "progress.hpp"
+#include "report/bar_chart.hpp"
+#include "report/page.hpp"
+#include "report/text.hpp"
+
+namespace porter::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json describe_set(const Dataset& data, const Dataset& train) {
+  Json json = {{"rows", data.rows()}, {"void_rows", data.void_rows()}, {"density", density(data)}};
+  if (const auto majority = majority_class(train)) {
+    json["class_counts"] = class_counts(data);
+    json["majority_rate"] = class_rate(data, *majority);
+  }
+  return json;
+}
+
+void print_set(const char* name, const Dataset& data, const Dataset& train) {
+  fmt::print("{}: {} rows, {:.4g} % of the entries are not zero\n", name, data.rows(),
+             100 * density(data));
+  const auto counts = class_counts(data);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    fmt::print("  class {} (label {}): {} rows\n", c, without_controls(data.classes[c]), counts[c]);
+  if (const auto majority = majority_class(train))
+    fmt::print("  always answering class {} is right on {:.3f} %\n", *majority,
+               100 * class_rate(data, *majority));
+}
+
+// What the columns of a table hold, as it is written.
+std::optional<SchemaGuess> columns_of(const DataArguments& options) {
+  if (options.data.schema_file.empty() || options.data.train.empty()) return std::nullopt;
+  const auto schema = load_schema(options.data.schema_file);
+  TextInput input(options.data.train);
+  GuessOptions how{.label = schema.format.header ? schema.label.name : "",
+                   .header = schema.format.header};
+  if (schema.format.separator != '\0') how.separator = schema.format.separator;
+  auto found = guess_schema(input, how);
+  found.schema = schema;
+  return found;
+}
+
+BarChart class_chart(const DataPair& data) {
+  BarChart chart{.title = "Classes of the training set", .help = {}, .value_title = "rows"};
+  const auto counts = class_counts(data.train);
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    chart.bars.push_back({.label = without_controls(data.train.classes[c]),
+                          .value = static_cast<double>(counts[c]),
+                          .low = static_cast<double>(counts[c]),
+                          .high = static_cast<double>(counts[c]),
+                          .text = std::to_string(counts[c])});
+  return chart;
+}
+
+BarChart gap_chart(const SchemaGuess& found) {
+  BarChart chart{.title = "Gaps", .help = "records without a value", .value_title = "records"};
+  for (const auto& column : found.columns)
+    if (column.missing > 0)
+      chart.bars.push_back({.label = without_controls(column.name),
+                            .value = static_cast<double>(column.missing),
+                            .low = static_cast<double>(column.missing),
+                            .high = static_cast<double>(column.missing),
+                            .text = fmt::format("{} of {}", column.missing, found.records)});
+  return chart;
+}
+
+std::string columns_html(const SchemaGuess& found) {
+  std::string rows;
+  for (const auto& row : finding_rows(found)) {
+    rows += "<tr>";
+    for (const auto& cell : row) rows += "<td>" + escape_html(cell) + "</td>";
+    rows += "</tr>\n";
+  }
+  std::string head;
+  for (const auto* name : kFindingHeads) head += fmt::format("<th>{}</th>", name);
+  return "<div class=\"scroll\"><table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows +
+         "</tbody></table></div>\n";
+}
+
+std::string info_page(const DataPair& data, const std::optional<SchemaGuess>& found) {
+  std::string sections, figures;
+  if (found) sections += page_section("columns", "Columns", columns_html(*found));
+  if (!data.train.classes.empty()) figures += bar_chart_html(class_chart(data));
+  if (found && !gap_chart(*found).bars.empty()) figures += bar_chart_html(gap_chart(*found));
+  if (!figures.empty())
+    sections += page_section("figures", "Figures", "<div class=\"plots\">" + figures + "</div>");
+  return page_shell(
+      "What is in the data",
+      fmt::format("{} training rows of {} features{}", data.train.rows(), data.train.features,
+                  data.test ? fmt::format(", {} test rows", data.test->rows()) : ""),
+      data.source, sections);
+}
+
+}  // namespace
+
+void DataArguments::add_data_to(App& command) {
+  command.add_option("name", data.name, "a known data set, see `porter data list`");
+  command.add_option("--train", data.train, "instead: a libsvm, csv or npz file (.gz, .zst)");
+  command.add_option("--schema", data.schema_file, "what the columns of a csv file mean");
+  command.add_option("--test", data.test, "its test set");
+  command.add_option("--features", data.features, "feature columns");
+  command.add_option("--classes", data.classes, "labels in the order of the class numbers");
+  command.add_option("--train-images", data.train_images, "instead: IDX images");
+  command.add_option("--train-labels", data.train_labels, "their IDX labels");
+  command.add_option("--test-images", data.test_images, "IDX images of the test set");
+  command.add_option("--test-labels", data.test_labels, "their IDX labels");
+  command.add_flag("--regression", data.regression, "labels are numbers, not classes");
+  command.add_flag("--private", data.guarantee,
+                   "read files as with secret noise: records that do not fit --classes and "
+                   "--features count for nothing, and how many is said");
+  command.add_flag("--json", json, "print JSON");
+}
+
+DataPair DataArguments::load() const {
+  auto options = data;
+  if (!options.schema_file.empty()) {
+    options.schema = std::make_shared<const Schema>(load_schema(options.schema_file));
+    options.regression = options.regression || options.schema->label.number();
+  }
+  StatusLine status(std::chrono::seconds(5));
+  auto pair = load_data(options, [&](const std::string& file, double share) {
+    if (status.due()) status.show(fmt::format("reading {}: {:.0f} %", file, 100 * share));
+  });
+  status.close(true);
+  return pair;
+}
+
+nlohmann::ordered_json class_labels(const Dataset& data) {
+  Json labels = Json::array();
+  for (const auto& label : data.classes) {
+    const auto number = parse_number<double>(label);
+    labels.push_back(number ? Json(*number) : Json(label));
+  }
+  return labels;
+}
+
+void print_data_info(const DataArguments& options) {
+  const auto data = options.load();
+  const auto columns = columns_of(options);
+  if (!options.html.empty()) write_file(options.html, info_page(data, columns));
+  if (options.json) {
+    Json json = {{"source", data.source},
+                 {"features", data.train.features},
+                 {"sparse", data.train.sparse()},
+                 {"classes", class_labels(data.train)},
+                 {"outputs", data.train.outputs},
+                 {"train", describe_set(data.train, data.train)},
+                 {"test", nullptr}};
+    if (data.test) json["test"] = describe_set(*data.test, data.train);
+    fmt::print("{}\n", json_text(json, 2));
+    return;
+  }
+  fmt::print("{}\n{} features, stored {}\n", data.source, data.train.features,
+             data.train.sparse() ? "sparse" : "dense");
+  if (data.train.outputs > 1) fmt::print("{} targets in each row\n", data.train.outputs);
+  if (!data.warning.empty()) fmt::print("warning: {}\n", data.warning);
+  if (columns) print_findings(*columns);
+  print_set("training set", data.train, data.train);
+  if (data.test)
+    print_set("test set", *data.test, data.train);
+  else
+    fmt::print("no test set\n");
+  if (options.data.train.empty() && options.data.train_images.empty()) {
+    const auto& known = known_data(options.data.name);
+    fmt::print("licence: {}\n", known.licence);
+    if (!known.citation.empty()) fmt::print("cite: {}\n", known.citation);
+  }
+}
+
+}  // namespace porter::cli
