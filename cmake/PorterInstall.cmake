@@ -23,7 +23,7 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/porter.pc
   "Name: porter\nDescription: ${PROJECT_DESCRIPTION}\nVersion: ${PROJECT_VERSION}\n"
   "Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR} -std=c++20 -pthread\n"
   "Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lporter -pthread\n"
-  "Requires.private: zlib openssl fmt\nLibs.private: -ltomlplusplus\n")
+  "Requires.private: zlib libzstd openssl fmt\nLibs.private: -ltomlplusplus\n")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/porter.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(PORTER_TOOLS)
   install(TARGETS porter_cli)

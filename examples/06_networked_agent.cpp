@@ -19,7 +19,7 @@ std::string name_of(std::uint32_t agent) { return "hospital-" + std::to_string(a
 Dataset own_data(std::uint32_t agent) {
   Dataset data;
   data.features = 2;
-  data.classes = {0, 1};
+  data.classes = {"0", "1"};
   for (RngStream rng(3, Draw::test, agent, 0); data.rows() < 200;) {
     const auto a = static_cast<float>(rng.normal()), b = static_cast<float>(rng.normal());
     data.values.insert(data.values.end(), {a, b});
