@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a libFuzzer target without libFuzzer: the kept corpus, then mutations of it and of the
+// Runs libFuzzer targets without libFuzzer: the kept corpus, then mutations of it and of the
 // target's own seeds, for a while. The sanitizer builds turn any bad access into a failure.
-//   NAME                 the corpus of the tree and PORTER_FUZZ_SECONDS (2) seconds of mutations
-//   NAME FILE...         these inputs alone, to look at a finding
+//   fuzz_driver NAME           the corpus of the tree and PORTER_FUZZ_SECONDS (1) seconds of
+//   mutations fuzz_driver NAME FILE...   these inputs alone, to look at a finding
 // PORTER_FUZZ_SEED (1) decides on the mutations, so a run can be repeated. The input under which
 // the program ends, or that takes longer than 20 seconds, is kept as crash-NAME in PORTER_FUZZ_SAVE
 // or the current folder.
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "fuzz.hpp"
+#include "fuzz_targets.hpp"
 #include "paths.hpp"
 #include "porter/core/rng.hpp"
 
@@ -37,6 +38,8 @@ constexpr unsigned kLongestSeconds = 20;
 char g_save[4096];
 const char* g_input = nullptr;
 std::size_t g_size = 0;
+
+const FuzzTarget* g_target = nullptr;
 
 void save_input() {
   if (g_input == nullptr) return;
@@ -77,7 +80,7 @@ void try_input(const std::string& input) {
   g_size = input.size();
   g_input = input.data();
   alarm(kLongestSeconds);
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  g_target->try_one(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   alarm(0);
   g_input = nullptr;
 }
@@ -93,7 +96,7 @@ std::string read_all(const fs::path& file) {
 
 // The target's own seeds, then the kept files in the order of their names.
 std::vector<std::string> seeds_of(const std::string& name) {
-  auto seeds = fuzz_seeds();
+  auto seeds = g_target->seeds();
   std::vector<fs::path> files;
   const auto folder = fs::path(porter::source_dir()) / "tests/fuzz/corpus" / name;
   if (fs::exists(folder))
@@ -148,11 +151,19 @@ double number_from(const char* variable, double otherwise) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string name = fs::path(argv[0]).filename().string();
+  const std::string name = argc > 1 ? argv[1] : "";
+  const auto targets = fuzz_targets();
+  const auto found = std::ranges::find(targets, name, &FuzzTarget::name);
+  if (found == targets.end()) {
+    std::fprintf(stderr, "usage: %s TARGET [FILE...]; there is no target \"%s\"\n", argv[0],
+                 name.c_str());
+    return 2;
+  }
+  g_target = &*found;
   watch_for_the_end(name);
-  for (int i = 1; i < argc; ++i) try_input(read_all(argv[i]));
-  if (argc > 1) return 0;
-  const auto seconds = std::chrono::duration<double>(number_from("PORTER_FUZZ_SECONDS", 2));
+  for (int i = 2; i < argc; ++i) try_input(read_all(argv[i]));
+  if (argc > 2) return 0;
+  const auto seconds = std::chrono::duration<double>(number_from("PORTER_FUZZ_SECONDS", 1));
   const auto seed = static_cast<std::uint64_t>(number_from("PORTER_FUZZ_SEED", 1));
   auto seeds = seeds_of(name);
   for (const auto& input : seeds) try_input(input);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decoder_target.hpp"
 
-static const std::vector<std::string> kSpecs = {"gsgd:4"};
+static const std::vector<std::string> kGsgdSpecs = {"gsgd:4"};
 
-std::vector<std::string> fuzz_seeds() { return porter::decoder_seeds(kSpecs); }
+std::vector<std::string> fuzz_seeds() { return porter::decoder_seeds(kGsgdSpecs); }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return porter::fuzz_decoder(kSpecs, data, size);
+  return porter::fuzz_decoder(kGsgdSpecs, data, size);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "decoder_target.hpp"
 
-static const std::vector<std::string> kSpecs = {"identity"};
+static const std::vector<std::string> kIdentitySpecs = {"identity"};
 
-std::vector<std::string> fuzz_seeds() { return porter::decoder_seeds(kSpecs); }
+std::vector<std::string> fuzz_seeds() { return porter::decoder_seeds(kIdentitySpecs); }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return porter::fuzz_decoder(kSpecs, data, size);
+  return porter::fuzz_decoder(kIdentitySpecs, data, size);
 }
