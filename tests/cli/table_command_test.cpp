@@ -100,5 +100,40 @@ TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
   EXPECT_NE(refused.output.find("line 1, column 1"), std::string::npos) << refused.output;
 }
 
+// The files of a run may change: numbers of classes that they no longer have must go nowhere.
+TEST_F(TableCommand, EvaluatesItsOwnDataOnlyWhileTheyHaveItsClasses) {
+  const auto write_classes = [&](int classes) {
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      const auto label = std::to_string(i % classes);
+      text += "5,-" + label + "," + label + "\n";
+    }
+    write_file(dir_ / "n.csv", text);
+  };
+  write_classes(5);
+  done(
+      "run c.toml --out run --set data.train=n.csv --set data.schema= --set model.name=softmax "
+      "--set algorithm.batch=5");
+  done("eval run --train");
+  write_classes(2);
+  const auto refused = porter("eval run --train --json");
+  EXPECT_EQ(refused.exit_code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("its classes are not those"), std::string::npos) << refused.output;
+}
+
+TEST_F(TableCommand, QuotesClassesInWhatItWrites) {
+  std::string text = "age;state\n";
+  for (int i = 0; i < 40; ++i)
+    text += std::to_string(i) + (i < 20 ? ";\"young, or \"\"new\"\"\"\n" : ";old\n");
+  write_file(dir_ / "t.csv", text);
+  done("data schema t.csv --label state");
+  done("run c.toml --out run --set algorithm.batch=5");
+  done("eval run --data t.csv --predictions p.csv");
+  const auto lines = read_file(dir_ / "p.csv");
+  EXPECT_TRUE(lines.starts_with("label,prediction\n\"young, or \"\"new\"\"\",")) << lines;
+  const auto header = done("predict run --data t.csv --proba").output;
+  EXPECT_TRUE(header.starts_with("prediction,p(old),\"p(young, or \"\"new\"\")\"\n")) << header;
+}
+
 }  // namespace
 }  // namespace porter

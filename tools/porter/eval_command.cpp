@@ -11,6 +11,7 @@
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/model/saved_model.hpp"
+#include "report/text.hpp"
 #include "train/run_data.hpp"
 
 namespace porter::cli {
@@ -50,7 +51,7 @@ void write_predictions(const std::string& file, const Model& model, const Datase
                        std::span<const double> x) {
   if (data.classes.empty()) return write_target_predictions(file, model, data, x);
   const auto label_text = [&](double value) {
-    return data.classes[static_cast<std::size_t>(value)];
+    return escape_csv(data.classes[static_cast<std::size_t>(value)]);
   };
   std::string text = "label,prediction\n";
   for (std::size_t row = 0; row < data.rows(); ++row)
@@ -91,9 +92,6 @@ DataPair load_file(const EvalArguments& options, const SavedModel& saved) {
   }
   auto pair = load_data(data);
   card.scaling.apply(pair.train);
-  require(pair.train.outputs == card.outputs, ErrorKind::io, options.data, ": expected ",
-          card.outputs, " targets in each row as ", saved.source, " has, found ",
-          pair.train.outputs);
   pair.test = std::move(pair.train);
   return pair;
 }
@@ -102,8 +100,6 @@ DataPair load_file(const EvalArguments& options, const SavedModel& saved) {
 DataPair load_known(const EvalArguments& options, const SavedModel& saved) {
   auto pair = load_data({.name = options.data, .bias = false});
   require(pair.test.has_value(), ErrorKind::usage, options.data, " has no test set");
-  require(pair.test->classes == saved.card.classes, ErrorKind::usage, "--data ", options.data,
-          ": its classes are not those that the run was trained with");
   saved.card.scaling.apply(*pair.test);
   return pair;
 }
@@ -133,14 +129,25 @@ DataPair choose_data(const EvalArguments& options, const SavedModel& saved) {
                                                      : load_file(options, saved);
 }
 
+// The model answers with numbers of its own classes, or with so many targets, whatever the data
+// has: files may have changed since the training.
+void require_like(const ModelCard& card, const Dataset& data, const std::string& source,
+                  const std::string& data_source) {
+  require(data.classes == card.classes, ErrorKind::usage, data_source,
+          ": its classes are not those that ", source, " was trained with");
+  require(data.outputs == card.outputs, ErrorKind::io, data_source, ": expected ", card.outputs,
+          " targets in each row as ", source, " has, found ", data.outputs);
+  require(data.features == card.features, ErrorKind::usage, source, " has ", card.features,
+          " features, the data ", data.features);
+}
+
 void evaluate(const EvalArguments& options) {
   const auto saved = load_model(options.model);
   const auto pair = choose_data(options, saved);
   const Dataset& data = *pair.test;
   const auto model = saved.card.make();
   const auto x = saved.parameters(options.which);
-  require(data.features == saved.card.features, ErrorKind::usage, saved.source, " has ",
-          saved.card.features, " features, the data ", data.features);
+  require_like(saved.card, data, saved.source, options.data.empty() ? pair.source : options.data);
   ThreadPool pool;
   EvalResult result{.model = saved.source,
                     .which = options.which,

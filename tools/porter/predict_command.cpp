@@ -14,6 +14,7 @@
 #include "porter/core/error.hpp"
 #include "porter/model/saved_model.hpp"
 #include "progress.hpp"
+#include "report/text.hpp"
 
 namespace porter::cli {
 namespace {
@@ -22,13 +23,6 @@ struct PredictArguments {
   std::string model, data, out = "-", which = "x_mean";
   bool proba = false;
 };
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 // Where the lines go: a file appears when it is whole, the standard output at once.
 class Output {
@@ -76,7 +70,7 @@ class Predictor {
     if (card_.classes.empty())
       for (std::size_t o = 2; o <= card_.outputs; ++o) text += concat(",prediction_", o);
     for (const auto& name : card_.classes)
-      if (proba_) text += "," + csv_field("p(" + name + ")");
+      if (proba_) text += "," + escape_csv("p(" + name + ")");
     return text + "\n";
   }
 
@@ -91,7 +85,7 @@ class Predictor {
  private:
   std::string class_name(const Sample& sample) const {
     const auto best = static_cast<std::size_t>(model_->predict(x_, sample));
-    std::string text = csv_field(card_.classes[best]);
+    std::string text = escape_csv(card_.classes[best]);
     if (!proba_) return text + "\n";
     std::vector<double> all(card_.classes.size());
     model_->probabilities(x_, sample, all);
