@@ -101,7 +101,9 @@ Assessment assess(const Model& model, const Dataset& data, std::span<const doubl
     scored.push_back({probabilities[1], label == 1});
   }
   result.classes = scores_of(result.confusion);
-  if (classes == 2) {
+  const bool ordered = std::ranges::none_of(
+      scored, [](const Scored& record) { return std::isnan(record.probability); });
+  if (classes == 2 && ordered) {
     add_calibration(scored, result);
     add_roc(std::move(scored), result);
   }

@@ -89,6 +89,11 @@ TEST(Assessment, LeavesOutWhatCannotBeSaid) {
   EXPECT_FALSE(one_class.auc.has_value());
   EXPECT_FALSE(one_class.classes[1].recall.has_value());
   EXPECT_FALSE(one_class.classes[1].precision.has_value());
+  const auto overflown = assessed({std::nanf(""), 0.3F, 0.9F}, {0, 0, 1});
+  EXPECT_EQ(overflown.records, 3U);
+  EXPECT_FALSE(overflown.auc.has_value());
+  EXPECT_TRUE(overflown.roc.empty());
+  EXPECT_FALSE(overflown.calibration_error.has_value());
   const auto with_void = assessed({0.2F, 0.9F}, {0, 1}, {0, 1});
   EXPECT_EQ(with_void.records, 1U);
 }

@@ -35,7 +35,7 @@ struct Assessment {
   std::vector<std::vector<std::size_t>> confusion;  ///< [class][predicted]
   std::vector<ClassScores> classes;
 
-  // Of two classes only:
+  // Of two classes only, and only where all probabilities are numbers:
   /// The chance that a record of the second class gets a higher probability than one of the first,
   /// ties counting half. Nothing where a class has no record.
   std::optional<double> auc;
