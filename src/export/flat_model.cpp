@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flat_model.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "porter/core/error.hpp"
 #include "porter/version.hpp"
 
@@ -56,8 +53,6 @@ void find_rules(const std::vector<std::string>& missing_texts, ColumnCode& code)
 FlatModel flatten(const SavedModel& saved, const std::string& which) {
   const auto& card = saved.card;
   const auto x = saved.parameters(which);
-  require(std::ranges::all_of(x, [](double value) { return std::isfinite(value); }),
-          ErrorKind::usage, saved.source, ": ", which, " holds numbers that are not finite");
   const auto& info = find_model(card.model.name);
   require(card.features > (card.scaling.bias ? 1U : 0U), ErrorKind::usage, saved.source,
           ": the model has no features, and predicts the same for all records");

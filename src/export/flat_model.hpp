@@ -31,7 +31,7 @@ struct FlatModel {
   double target_mean = 0, target_deviation = 1;  ///< what predictions are to be scaled back by
 };
 
-/// Error{usage} unless all parameters are finite.
+/// Error{usage} if it has no features; errors of SavedModel::parameters.
 FlatModel flatten(const SavedModel& saved, const std::string& which);
 
 /// A column that is used and where its features begin.

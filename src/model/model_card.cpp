@@ -92,11 +92,15 @@ ModelOptions parse_options(const Keys& keys) {
 }
 
 FeatureScaling parse_scaling(const Keys& keys) {
-  return {.kind = parse_choice<FeatureScale>(keys.text("kind")),
-          .mean = keys.number("mean"),
-          .deviation = keys.number("deviation"),
-          .factor = keys.number("factor"),
-          .bias = keys.flag("bias")};
+  const FeatureScaling scaling{.kind = parse_choice<FeatureScale>(keys.text("kind")),
+                               .mean = keys.number("mean"),
+                               .deviation = keys.number("deviation"),
+                               .factor = keys.number("factor"),
+                               .bias = keys.flag("bias")};
+  for (const auto& [key, divisor] :
+       {std::pair("deviation", scaling.deviation), {"factor", scaling.factor}})
+    keys.check(divisor > 0 && std::isfinite(1 / divisor), key, "a number above 0");
+  return scaling;
 }
 
 void check_version(const Keys& keys, const std::string& source) {
@@ -179,6 +183,7 @@ std::string card_json(const ModelCard& card) {
 }
 
 ModelCard parse_card(std::string_view text, const std::string& source) {
+  require(!nests_deep(text), ErrorKind::io, source, ": the card is nested too deep");
   const auto json = Json::parse(text, nullptr, false);
   require(!json.is_discarded(), ErrorKind::io, source, ": the card is no JSON");
   const Keys keys(json, source);

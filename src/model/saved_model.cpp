@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.hpp"
+#include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
 
@@ -56,10 +57,15 @@ SavedModel load_model(const fs::path& path) {
 }
 
 std::span<const double> SavedModel::parameters(const std::string& which) const {
+  const auto finite = [&](const std::vector<double>& x) -> std::span<const double> {
+    require(all_finite(x), ErrorKind::io, source, ": ", which,
+            " holds numbers that are not finite");
+    return x;
+  };
   const auto spec = split_spec(which);
   const auto agent = spec.number<std::size_t>();
-  if (spec.name == "agent" && agent && *agent < agents.size()) return agents[*agent];
-  if (const auto found = vectors.find(which); found != vectors.end()) return found->second;
+  if (spec.name == "agent" && agent && *agent < agents.size()) return finite(agents[*agent]);
+  if (const auto found = vectors.find(which); found != vectors.end()) return finite(found->second);
   std::string names;
   for (const auto& [name, unused] : vectors) names += name + ", ";
   fail(ErrorKind::usage, source, " has ", names, "and agent:I with I below ", agents.size(),

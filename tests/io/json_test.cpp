@@ -14,5 +14,18 @@ TEST(JsonText, KeepsTheOrderAndReplacesWhatIsNotUtf8) {
   EXPECT_NE(json_text(json, 2).find("\n  \"b\": 1"), std::string::npos);
 }
 
+TEST(JsonText, OnlyBracketsOutsideOfTextsNest) {
+  const auto nested = [](int depth) {
+    return std::string(std::size_t(depth), '[') + std::string(std::size_t(depth), ']');
+  };
+  EXPECT_FALSE(nests_deep(nested(64)));
+  EXPECT_TRUE(nests_deep(nested(65)));
+  EXPECT_TRUE(nests_deep("{\"a\\\"\": " + nested(64) + "}"));
+  EXPECT_FALSE(nests_deep("[\"\\\"" + nested(100) + "\"]"));
+  std::string flat = "[";
+  for (int i = 0; i < 100; ++i) flat += "[],";
+  EXPECT_FALSE(nests_deep(flat + "0]"));
+}
+
 }  // namespace
 }  // namespace porter

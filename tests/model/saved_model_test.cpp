@@ -107,6 +107,19 @@ TEST(SavedModel, ReadsBackWhatIsWritten) {
   EXPECT_THROW(saved.parameters("x_best"), Error);
 }
 
+TEST(SavedModel, HandsOutFiniteNumbersOnly) {
+  const TempDir folder;
+  const auto text = card_json(card_of("logistic"));
+  const std::vector<double> good(4, 0.5), bad = {1, std::nan(""), 2, 3};
+  save_npz(folder / "model.npz",
+           NpzParts{{"x_mean", {{4}, {bad}}},
+                    {"x_out", {{4}, {good}}},
+                    {"about", {{text.size()}, {}, std::as_bytes(std::span(text))}}});
+  const auto saved = load_model(folder.path());
+  EXPECT_EQ(saved.parameters("x_out").size(), 4U);
+  EXPECT_THROW(saved.parameters("x_mean"), Error);
+}
+
 TEST(SavedModel, NamesWhatIsWrongWithAFile) {
   const TempDir folder;
   const auto says = [&](const std::string& what) {
@@ -127,6 +140,16 @@ TEST(SavedModel, NamesWhatIsWrongWithAFile) {
   says("it has version 2 of the format");
   save(folder / "m.npz", card, 4, "{}");
   says("it has no 'format'");
+  const std::string deep(1'000'000, '[');
+  save(folder / "m.npz", card, 4, "{\"privacy\": " + deep + std::string(deep.size(), ']') + "}");
+  says("the card is nested too deep");
+  for (const std::string key : {"deviation", "factor"}) {
+    json = card_json(card);
+    const auto one = "\"" + key + "\": 1.0";
+    json.replace(json.find(one), one.size(), "\"" + key + "\": 0.0");
+    save(folder / "m.npz", card, 4, json);
+    says("'" + key + "': expected a number above 0");
+  }
   save(folder / "m.npz", card, 4, "nothing");
   says("the card is no JSON");
   save_npz(folder / "m.npz", Npz{{"x_mean", {{4}, {1, 2, 3, 4}}}});

@@ -63,7 +63,8 @@ struct SavedModel {
   std::map<std::string, std::vector<double>> vectors = {};  ///< all of them have the model's size
   std::vector<std::vector<double>> agents = {};             ///< the rows of X
 
-  /// x_mean, x_best, x_out, or agent:I. Error{usage} lists what there is.
+  /// x_mean, x_best, x_out, or agent:I. Error{usage} lists what there is; Error{io} unless all
+  /// numbers are finite.
   std::span<const double> parameters(const std::string& which) const;
 };
 
