@@ -25,8 +25,10 @@ std::string AgentState::text() const {
 }
 
 std::optional<AgentState> load_agent_state(const std::filesystem::path& folder) try {
-  const auto json =
-      nlohmann::json::parse(read_file(folder / "status.json", kMaxStatusBytes), nullptr, false);
+  const auto file = folder / "status.json";
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;  // a pipe has no end
+  const auto json = nlohmann::json::parse(read_file(file, kMaxStatusBytes), nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const auto text = [&](const char* key) {
     const auto found = json.find(key);

@@ -8,6 +8,7 @@
 
 #include "core/text.hpp"
 #include "io/file.hpp"
+#include "io/json.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -96,8 +97,10 @@ std::optional<EpsilonInterval> epsilon_of(const json& summary, const fs::path& p
 
 void read_summary(const fs::path& path, Trace& trace) {
   json summary;
+  const auto content = read_file(path, kMaxTextBytes);
+  require(!nests_deep(content), ErrorKind::io, path.string(), ": it is nested too deep");
   try {
-    summary = json::parse(read_file(path, kMaxTextBytes));
+    summary = json::parse(content);
   } catch (const json::exception& error) {
     fail(ErrorKind::io, path.string(), ": ", error.what());
   }
@@ -124,8 +127,14 @@ void read_summary(const fs::path& path, Trace& trace) {
   }
 }
 
+// A pipe in the place of a file would be waited for.
+bool is_file(const fs::path& path) {
+  std::error_code ignored;  // what may not be looked at is not there
+  return fs::is_regular_file(path, ignored);
+}
+
 std::string read_if_there(const fs::path& path) {
-  return fs::exists(path) ? read_file(path, kMaxTextBytes) : std::string();
+  return is_file(path) ? read_file(path, kMaxTextBytes) : std::string();
 }
 
 // Of config.toml.
@@ -176,10 +185,7 @@ bool Trace::has_utility() const {
   return every_round || count >= kEvaluationsForUtility + 2;
 }
 
-bool is_run_folder(const fs::path& folder) {
-  std::error_code ignored;  // a folder that may not be entered is no run
-  return fs::is_regular_file(folder / "metrics.csv", ignored);
-}
+bool is_run_folder(const fs::path& folder) { return is_file(folder / "metrics.csv"); }
 
 Trace load_trace(const fs::path& folder) {
   Trace trace;
@@ -187,7 +193,7 @@ Trace load_trace(const fs::path& folder) {
   trace.name = without_controls(trace.folder.filename().string());
   trace.status = "unfinished";
   const auto metrics_path = trace.folder / "metrics.csv", summary = trace.folder / "summary.json";
-  const bool ended = fs::exists(summary);
+  const bool ended = is_file(summary);
   auto metrics = read_file(metrics_path, kMaxMetricsBytes);
   trace.metrics =
       parse_metrics(ended ? metrics : whole_lines(std::move(metrics)), metrics_path.string());

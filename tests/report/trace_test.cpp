@@ -2,11 +2,13 @@
 #include "report/trace.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
 #include "markup.hpp"
 #include "porter/core/error.hpp"
+#include "report/agent_state.hpp"
 #include "sample_run.hpp"
 #include "temp_dir.hpp"
 
@@ -100,6 +102,19 @@ TEST(Trace, RefusesADamagedSummary) {
     write_run(dir / "a", summary);
     EXPECT_TRUE(contains(error_of([&] { load_trace(dir / "a"); }), "summary.json")) << summary;
   }
+}
+
+TEST(Trace, OfAStrangerNeitherOverflowsTheStackNorWaits) {
+  const TempDir dir;
+  const std::string deep(500'000, '[');
+  write_run(dir / "a", R"({"privacy": {"a": )" + deep + std::string(deep.size(), ']') + "}}");
+  EXPECT_TRUE(contains(error_of([&] { load_trace(dir / "a"); }), "nested too deep"));
+  for (const char* name : {"summary.json", "config.toml", "graph.svg", "status.json"}) {
+    std::filesystem::remove(dir / "a" / name);
+    ASSERT_EQ(::mkfifo((dir / "a" / name).c_str(), 0600), 0) << name;
+  }
+  EXPECT_EQ(load_trace(dir / "a").status, "unfinished");
+  EXPECT_FALSE(load_agent_state(dir / "a"));
 }
 
 TEST(Trace, TakesTheVerdictFromTheStatementAndNeverFromASentence) {
