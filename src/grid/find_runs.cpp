@@ -97,7 +97,7 @@ class Search {
               kMostFolders, " folders; name those with runs");
       try {
         visit(path, depth + 1);
-      } catch (const Error& problem) {
+      } catch (const std::exception& problem) {  // of the file system, too
         out_.skipped.push_back(concat(path.string(), ": ", problem.what()));
       }
     }

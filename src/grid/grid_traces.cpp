@@ -126,9 +126,11 @@ Trace trace_of(const fs::path& folder, const KnownSetting& setting, const GridRu
                bool is_sweep, bool complete) {
   Trace trace;
   trace.folder = folder;
-  trace.setting = without_controls(setting.name);
   const GridTrial trial{run.seed, run.fold};
-  trace.name = concat(trace.setting, ", ", trial.name());
+  const auto name = without_controls(setting.name);
+  // What is trained on differs from fold to fold, so that runs are alike by fold only.
+  trace.setting = run.fold > 0 ? concat(name, ", fold ", run.fold) : name;
+  trace.name = concat(name, ", ", trial.name());
   trace.status = to_string(run.status);
   if (run.status == RunEnd::paused)  // at the round of a halving; who goes on has a later line
     trace.status = complete ? to_string(RunEnd::dropped) : "unfinished";

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "grid/sweep.hpp"
 #include "grid/sweep_report.hpp"
 #include "io/append_file.hpp"
@@ -71,18 +73,22 @@ TEST(FindRuns, WhatIsSkippedIsSaidAndWhy) {
              R"({"name": "agent-3", "state": "training", "round": 12, "rounds": 100})");
   fs::create_directories(x / "study");
   write_file(x / "study" / "journal.jsonl", "");
+  fs::create_directories(x / "turning");
+  write_file(x / "turning" / "journal.jsonl", "");
+  fs::create_symlink("sweep.toml", x / "turning" / "sweep.toml");
   for (const char* own : {".hidden", "checkpoint", "keys"}) write_run(x / own, named("not this"));
   fs::create_directory_symlink(x, x / "round-about");
   const auto runs = find_runs(std::vector{x});
   EXPECT_EQ(names(runs), Names{"good"});
   std::string all;
   for (const auto& text : skipped_runs(runs)) all += text + "\n";
-  for (const std::string text : {"begun: a run that has no metrics.csv",
-                                 "agent-3: an agent that has no results yet (training, round 12 of "
-                                 "100)",
-                                 "summary.json", "the configs of a study that has ended"})
+  for (const std::string text :
+       {"begun: a run that has no metrics.csv",
+        "agent-3: an agent that has no results yet (training, round 12 of "
+        "100)",
+        "summary.json", "the configs of a study that has ended", "turning: "})
     EXPECT_TRUE(contains(all, text)) << text << "\n" << all;
-  EXPECT_EQ(runs.skipped.size(), 3U) << all;
+  EXPECT_EQ(runs.skipped.size(), 4U) << all;
   ASSERT_EQ(runs.under_way.size(), 1U);
   EXPECT_EQ(runs.under_way[0].round, 12);
 }
@@ -153,6 +159,21 @@ TEST_F(FindSweep, EveryRunOfASweepIsThereWithItsSettingAndFigures) {
     EXPECT_TRUE(
         contains(group->first().repeat, "sweep.toml --set algorithm.consensus=" + values[0]));
   }
+}
+
+TEST_F(FindSweep, FoldsAreToldApart) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += concat(i % 7, ',', i % 5, ',', i % 2, '\n');
+  write_file(dir_ / "t.csv", rows);
+  const auto sweep =
+      load_sweep(dir_ / "c.toml", {"data.name=", "data.train=" + (dir_ / "t.csv").string()},
+                 {.vary = {{"algorithm.step", "0.1,0.2"}}, .folds = 2});
+  ASSERT_TRUE(run_sweep(sweep, dir_ / "out", ExistingRun::refuse, {.jobs = 1}));
+  std::set<std::string> labels;
+  for (const auto& group : group_by_seed(find_runs(std::vector{dir_ / "out"}).traces))
+    labels.insert(group.label());
+  EXPECT_TRUE(labels.contains("consensus = 0.1, step = 0.1, fold 2 (2 seeds)")) << *labels.begin();
+  EXPECT_EQ(labels.size(), 8U) << "2 x 2 settings, 2 folds";
 }
 
 TEST_F(FindSweep, ASweepUnderWayIsReadWhileItWorks) {

@@ -41,7 +41,7 @@ struct Trace {
   std::string graph_svg;  ///< graph.svg as it is, not to be trusted; empty if absent
   bool agent = false;     ///< the folder of one agent of a networked run
   // Of a run that a grid's journal holds:
-  std::string setting = {};     ///< the name without the seed
+  std::string setting = {};     ///< the name without the seed; with the fold, if it has one
   std::string repeat = {};      ///< what to give to porter run instead of the folder's config
   std::size_t evaluations = 0;  ///< there were so many; 0: one per row of the metrics
 
