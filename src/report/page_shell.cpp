@@ -213,6 +213,8 @@ const ask = async () => {
     if (reply.status === 200) {
       tag = reply.headers.get('ETag');
       take(await reply.text());
+    } else if (reply.status !== 304 && reply.status !== 503) {
+      throw reply.status;  // somebody else has the port by now
     }
     silent = 0;
     banner.textContent = reply.status === 503 ? await reply.text() : 'Live: this page follows the files.';
