@@ -73,6 +73,11 @@ class RunningPorter {
     return false;
   }
 
+  /// Sends the signal and does not wait.
+  void send(int signal) const {
+    if (child_ > 0) kill(child_, signal);
+  }
+
   /// Sends the signal, waits for the end and returns the exit code, 128 + signal if it was killed.
   int stop(int signal) {
     if (child_ > 0) {
