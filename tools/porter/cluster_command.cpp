@@ -78,15 +78,16 @@ void start(LocalAgent& agent) {
   if (agent.options.insecure_test_noise) arguments.push_back("--insecure-test-noise");
   if (agent.options.trace) arguments.insert(arguments.end(), {"--trace", trace.c_str()});
   arguments.push_back(nullptr);
+  // A page may be made in another thread, so that all that takes memory is done before.
+  const FileDescriptor output(open_plain(log, O_WRONLY | O_CREAT | O_APPEND));
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   require(pid >= 0, ErrorKind::io, "cannot start ", agent.name, ": ", std::strerror(errno));
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
-    const int fd = open_plain(log, O_WRONLY | O_CREAT | O_APPEND);
-    ::dup2(fd, STDOUT_FILENO);
-    ::dup2(fd, STDERR_FILENO);
+    ::dup2(output.get(), STDOUT_FILENO);
+    ::dup2(output.get(), STDERR_FILENO);
     ::setpgid(0, 0);  // Ctrl-C is for the cluster, which passes it on
     ::execv("/proc/self/exe", const_cast<char* const*>(arguments.data()));
     ::_exit(127);

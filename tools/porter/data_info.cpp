@@ -2,6 +2,7 @@
 // porter data info: what is in a data set.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -144,8 +145,8 @@ DataPair DataArguments::load() const {
 nlohmann::ordered_json class_labels(const Dataset& data) {
   Json labels = Json::array();
   for (const auto& label : data.classes) {
-    const auto number = parse_number<double>(label);
-    labels.push_back(number ? Json(*number) : Json(label));
+    const auto number = parse_number<double>(label);  // a text may be "inf" or "nan", too
+    labels.push_back(number && std::isfinite(*number) ? Json(*number) : Json(label));
   }
   return labels;
 }

@@ -69,7 +69,7 @@ void show(const std::string& path, bool json) {
   for (const auto& block : parameter_blocks(card.model, card.features, card.scores()))
     fmt::print("  {:<11} {:<16} {}\n", block.name, shape_text(block), block.offset);
   fmt::print("\n  holds      ");
-  for (const auto& [name, unused] : saved.vectors) fmt::print(" {}", name);
+  for (const auto& [name, unused] : saved.vectors) fmt::print(" {}", without_controls(name));
   fmt::print(", and X of {} agents\n", saved.agents.size());
 }
 
