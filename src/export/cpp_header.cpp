@@ -178,9 +178,8 @@ std::string to_cpp_header(const SavedModel& saved, const FlatModel& flat,
   require(parameters <= kMaxHeaderParameters, ErrorKind::usage, saved.source, ": ", parameters,
           " parameters are too many for a header (at most ", kMaxHeaderParameters,
           "); use --to onnx");
-  std::set<std::string> taken;
   const auto& card = saved.card;
-  const auto name = cpp_identifier(space.empty() ? "model" : space, taken);
+  const auto name = cpp_namespace(space);
   std::string text =
       fmt::format("// {}.\n", description(card)) + privacy_comment(saved) + cpp_parts::kBegin +
       fmt::format("namespace {} {{\n\n", name) + "using namespace std::string_view_literals;\n\n" +

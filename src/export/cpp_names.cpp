@@ -52,6 +52,20 @@ std::string cpp_identifier(std::string_view name, std::set<std::string>& taken) 
   return unique;
 }
 
+std::string cpp_namespace(std::string_view name) {
+  // Functions of C that the header's includes may declare outside of any namespace.
+  std::set<std::string> taken = {
+      "abort", "abs",    "acos",   "asin", "atan",   "atoi",   "bind",   "cbrt",   "ceil",
+      "clock", "cos",    "cosh",   "div",  "drem",   "erf",    "erfc",   "exit",   "exp",
+      "exp2",  "fabs",   "floor",  "fmod", "free",   "gamma",  "hypot",  "index",  "j0",
+      "j1",    "jn",     "kill",   "labs", "lgamma", "log",    "log10",  "log1p",  "log2",
+      "logb",  "main",   "modf",   "nan",  "pow",    "printf", "puts",   "rand",   "random",
+      "read",  "remove", "rename", "rint", "round",  "scalb",  "select", "signal", "significand",
+      "sin",   "sinh",   "sqrt",   "stat", "system", "tan",    "tanh",   "tgamma", "time",
+      "trunc", "wait",   "write",  "y0",   "y1",     "yn"};
+  return cpp_identifier(name.empty() ? "model" : name, taken);
+}
+
 // Question marks could be trigraphs.
 std::string cpp_literal(std::string_view text) {
   std::string literal = "\"";

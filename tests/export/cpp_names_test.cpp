@@ -52,6 +52,14 @@ TEST(CppNames, AreLegalWhateverTheBytes) {
   }
 }
 
+TEST(CppNames, OfNamespacesAreNoFunctionsOfC) {
+  EXPECT_EQ(cpp_namespace("credit"), "credit");
+  EXPECT_EQ(cpp_namespace("log"), "log_2");
+  EXPECT_EQ(cpp_namespace("std"), "std_2");
+  EXPECT_EQ(cpp_namespace(""), "model");
+  EXPECT_EQ(alone("log"), "log") << "a member of a record may be called so";
+}
+
 TEST(CppNames, LiteralsHoldAnyBytes) {
   EXPECT_EQ(cpp_literal("a\"b\\?"), "\"a\\\"b\\\\\\?\"sv");
   EXPECT_EQ(cpp_literal(std::string_view("\0007\xc3", 3)), "\"\\0007\\303\"sv");
