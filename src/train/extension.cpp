@@ -4,6 +4,7 @@
 #include "config/difference.hpp"
 #include "core/text.hpp"
 #include "porter/core/error.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {
@@ -20,9 +21,9 @@ std::string cost_of(const RunParts& now, double sigma) {
   const auto rounds = config.algorithm.rounds;
   const auto epsilon = RunPrivacy(config, now.sampler(), now.facts.dim).interval(rounds);
   return concat("at its size ", rounds, " rounds cost ",
-                epsilon
-                    ? concat("epsilon = ", epsilon->upper, " at delta = ", config.privacy->delta)
-                    : "an epsilon that cannot be certified");
+                epsilon ? concat("epsilon = ", rounded_up(epsilon->upper),
+                                 " at delta = ", config.privacy->delta)
+                        : "an epsilon that cannot be certified");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
+#include "report/text.hpp"
 
 namespace porter {
 namespace {
@@ -120,11 +121,11 @@ std::optional<Checkpoint> RunFolder::checkpoint_for(const Trainer& trainer) cons
 // From here on the run is the longer one. The checkpoint comes first: with it alone the next
 // attempt finds the old config and the new run.
 void RunFolder::begin_extension(const Trainer& trainer, const Checkpoint& checkpoint) {
-  require(trainer.may_release(), ErrorKind::privacy, "cannot extend: the budget of ",
-          path_.string(), ", epsilon = ", trainer.config().privacy->epsilon, ", is spent: its ",
-          trainer.releases(), " releases cost ",
-          trainer.privacy().epsilon(trainer.releases()).value_or(0),
-          " and one more would cost more. A ledger keeps the budget that it was opened with");
+  if (!trainer.may_release())
+    fail(ErrorKind::privacy, "cannot extend: the budget of ", path_.string(),
+         ", epsilon = ", trainer.config().privacy->epsilon, ", is spent: its ", trainer.releases(),
+         " releases cost ", rounded_up(trainer.privacy().epsilon(trainer.releases()).value_or(0)),
+         " and one more would cost more. A ledger keeps the budget that it was opened with");
   save_checkpoint(checkpoint_file(), checkpoint);
   write_file(path_ / kConfigFile, to_toml(trainer.config()));
 }

@@ -181,13 +181,17 @@ TEST_F(ExtensionTest, OfCalibratedNoiseTellsItsPrice) {
     run(calibration, config(20, noise));
     const double sigma = summary(calibration)["sigma"];
     const auto text = refusal(calibration, config(40, noise));
-    EXPECT_NE(text.find("40 rounds cost epsilon = "), std::string::npos) << text;
+    const std::string price = "40 rounds cost epsilon = ";
+    const auto at = text.find(price);
+    ASSERT_NE(at, std::string::npos) << text;
     const std::vector<std::string> stated = {"algorithm.name=porter-dp",
                                              "privacy.calibration=sigma",
                                              "privacy.sigma=" + nlohmann::json(sigma).dump()};
     EXPECT_NE(text.find("privacy.sigma=" + nlohmann::json(sigma).dump()), std::string::npos)
         << text;
     EXPECT_EQ(run(calibration, config(40, stated)), TrainStatus::finished);
+    EXPECT_GE(std::stod(text.substr(at + price.size())), summary(calibration)["epsilon"][1])
+        << "a bound is rounded up";
     const auto straight = concat(calibration, "-straight");
     run(straight, config(40, stated));
     EXPECT_EQ(read_file(dir_ / calibration / "model.npz"),
