@@ -75,8 +75,7 @@ TableCell cell_of(const Figure& figure, const RunGroup& group) {
   if (!spread) return {};
   if (figure.is_bound) return number_cell(spread->high, figure.format);
   auto cell = number_cell(spread->mean, figure.format);
-  if (spread->stddev && spread->low != spread->high)
-    cell.text += " ± " + deviation_text(*spread->stddev, figure.format);
+  if (spread->is_wide()) cell.text += " ± " + deviation_text(*spread->stddev, figure.format);
   return cell;
 }
 

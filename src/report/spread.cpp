@@ -10,8 +10,10 @@
 
 namespace porter {
 
+bool Spread::is_wide() const { return stddev && std::isfinite(*stddev) && low != high; }
+
 std::string Spread::text() const {
-  if (!stddev || low == high) return format_si(mean);
+  if (!is_wide()) return format_si(mean);
   const bool large = std::abs(mean) >= 1e4;
   return format_si(mean) + " ± " + (large ? format_si(*stddev) : fmt::format("{:.2g}", *stddev));
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "sample_run.hpp"
 
 namespace porter {
@@ -97,6 +100,13 @@ TEST(RunGroups, SpreadsAreThoseOfTheSeeds) {
   EXPECT_DOUBLE_EQ(*group.last("loss")->stddev, std::sqrt(2.0));
   EXPECT_EQ(group.last("test_accuracy")->mean, 0.5) << "of the runs that have it";
   EXPECT_FALSE(group.last("utility"));
+}
+
+TEST(RunGroups, InfiniteFiguresHaveNoDeviation) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(spread_of({1, inf})->text(), "inf");
+  EXPECT_EQ(spread_of({2, 2})->text(), "2");
+  EXPECT_EQ(spread_of({1, 3})->text(), "2 ± 1.4");
 }
 
 }  // namespace

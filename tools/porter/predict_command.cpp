@@ -147,9 +147,10 @@ void predict_numbers(const ModelCard& card, const Predictor& predictor, TextInpu
     row.features = features;
     for (std::size_t column = 0; column < features; ++column) {
       const auto value = to_number(fields[column]);
-      require(value && std::isfinite(*value), ErrorKind::io, reader.place(), ", column ",
-              column + 1, ": expected a finite number, found '",
-              without_controls(std::string(fields[column])), "'");
+      if (!value || !std::isfinite(*value))
+        fail(ErrorKind::io, reader.place(), ", column ", column + 1,
+             ": expected a finite number, found '", without_controls(std::string(fields[column])),
+             "'");
       row.values.push_back(*value);
     }
     row.labels = {0};

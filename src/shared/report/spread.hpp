@@ -12,7 +12,9 @@ struct Spread {
   double mean = 0, low = 0, high = 0;
   std::optional<double> stddev = {};  ///< of the values, n - 1; nothing for a single one
 
-  /// mean ± standard deviation; the mean alone where all values are the same.
+  /// Whether there is a deviation to tell: not where all values are the same, or some infinite.
+  bool is_wide() const;
+  /// mean ± standard deviation; the mean alone where that is all.
   std::string text() const;
 };
 /// Nothing for no values. The sum runs in the order given.
