@@ -51,12 +51,20 @@ RunData load_run_data(const Config& config) try {
        config.data.train.empty() ? config.data.name : config.data.train);
 }
 
+std::shared_ptr<const DataPair> RunDataCache::load(const DataOptions& options,
+                                                   const std::string& key) {
+  auto& known = loaded_[key];
+  auto pair = known.lock();
+  if (!pair) known = pair = std::make_shared<const DataPair>(load_data(options));
+  (options.fold ? last_fold_ : kept_[key]) = pair;
+  return pair;
+}
+
 RunData RunDataCache::get(const Config& config) {
   const std::lock_guard lock(mutex_);
   const auto options = data_options(config);
   const auto key = key_of(options);
-  auto& pair = loaded_[key];
-  if (!pair) pair = std::make_shared<const DataPair>(load_data(options));
+  const auto pair = load(options, key);
   auto& slot = dealt_[concat(key, '\n', to_string(config.split), '\n', config.network.agents, ' ',
                              config.run.seed)];
   auto train = slot.lock();

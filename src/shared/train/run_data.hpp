@@ -17,14 +17,19 @@ DataOptions data_options(const Config& config);
 RunData load_run_data(const Config& config);
 
 /// The data of many runs in one process: a data set is loaded once, and runs that deal it out alike
-/// at the same time share the result. May be used from several threads.
+/// at the same time share the result. Each fold of a cross-validation is a copy of the data, so
+/// that only those in use and the last one stay. May be used from several threads.
 class RunDataCache {
  public:
   RunData get(const Config& config);
 
  private:
+  std::shared_ptr<const DataPair> load(const DataOptions& options, const std::string& key);
+
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const DataPair>> loaded_;
+  std::map<std::string, std::weak_ptr<const DataPair>> loaded_;
+  std::map<std::string, std::shared_ptr<const DataPair>> kept_;
+  std::shared_ptr<const DataPair> last_fold_;
   std::map<std::string, std::weak_ptr<const Dataset>> dealt_;
 };
 
