@@ -121,6 +121,22 @@ TEST_F(TableCommand, EvaluatesItsOwnDataOnlyWhileTheyHaveItsClasses) {
   EXPECT_NE(refused.output.find("its classes are not those"), std::string::npos) << refused.output;
 }
 
+TEST_F(TableCommand, MapsTheConfusionOfFewClassesOnly) {
+  for (const int classes : {3, 120}) {
+    std::string text;
+    for (int i = 0; i < 240; ++i)
+      text += std::to_string(i % 7) + "," + std::to_string(i % classes) + "\n";
+    write_file(dir_ / "n.csv", text);
+    done(
+        "run c.toml --out run --force --set data.train=n.csv --set data.schema= "
+        "--set model.name=softmax --set algorithm.rounds=2");
+    done("eval run --train --html page.html");
+    const auto page = read_file(dir_ / "page.html");
+    EXPECT_EQ(page.find("Confusion") != page.npos, classes == 3) << classes;
+    EXPECT_NE(page.find("precision"), page.npos) << classes;
+  }
+}
+
 TEST_F(TableCommand, QuotesClassesInWhatItWrites) {
   std::string text = "age;state\n";
   for (int i = 0; i < 40; ++i)

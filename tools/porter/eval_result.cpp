@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShownClasses = 20;  // of more, tables would not be read
+constexpr std::size_t kShownClasses = 20;    // of more, tables would not be read
+constexpr std::size_t kMappedClasses = 100;  // of a thousand, the map alone would be 100 MB
 
 std::string percent(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f} %", 100 * *value) : "-";
@@ -175,11 +176,13 @@ std::string eval_page(const EvalResult& result) {
   std::string sections;
   if (result.assessment) {
     sections += page_section("classes", "Classes", html_table(result));
-    std::string figures = heat_map_html(confusion_map(result));
+    std::string figures;
+    if (result.classes.size() <= kMappedClasses) figures += heat_map_html(confusion_map(result));
     if (!result.assessment->roc.empty()) figures += figure_html(roc_plot(result), "roc");
     if (!result.assessment->calibration.empty())
       figures += figure_html(calibration_plot(result), "calibration");
-    sections += page_section("figures", "Figures", "<div class=\"plots\">" + figures + "</div>");
+    if (!figures.empty())
+      sections += page_section("figures", "Figures", "<div class=\"plots\">" + figures + "</div>");
   }
   return page_shell("How good the model is", headline(result),
                     fmt::format("{} of {} on {} rows of {}", result.which, result.model,
