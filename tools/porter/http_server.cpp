@@ -31,8 +31,8 @@ FileDescriptor listen_on(const std::string& address, std::string_view what) {
   at.sin_port = htons(*port);
   FileDescriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+  if (fd.get() < 0 || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
       ::listen(fd.get(), 8) != 0)
     fail(ErrorKind::network, what, ": cannot listen on ", address, ": ", std::strerror(errno));
   return fd;
@@ -116,7 +116,10 @@ void HttpServer::serve() {
     pollfd waiting{socket_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, static_cast<int>(kLook.count())) <= 0) continue;
     const FileDescriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (client.get() >= 0) handle(client.get());
+    if (client.get() >= 0)
+      handle(client.get());
+    else
+      std::this_thread::sleep_for(kLook);  // where no descriptor is left, the client still waits
   }
 }
 
