@@ -12,13 +12,13 @@ namespace {
 constexpr const char* kPageStyle = R"css(
 :root { color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --ink: #1c2430; --soft: #5a6675; --rule: #dde2e8;
-  --grid: #e9ecf0; --accent: #1f5f99; --best: #e3eefa; --warn: #8a4b00; --warn-back: #fff4e2;
+  --grid: #e9ecf0; --shade: #1c243033; --accent: #1f5f99; --best: #e3eefa; --warn: #8a4b00; --warn-back: #fff4e2;
   --safe: #0b6b4d; --safe-back: #e6f5ef;
   --c0: #0072b2; --c1: #d55e00; --c2: #00875f; --c3: #b4558f; --c4: #b07d00; --c5: #2f9bd6;
   --c6: #4a4f57; }
 @media screen and (prefers-color-scheme: dark) { :root {
   --page: #12161c; --card: #1a2028; --ink: #e4e9ef; --soft: #9aa7b6; --rule: #303944;
-  --grid: #262e38; --accent: #7fbcf5; --best: #20364d; --warn: #f3bd73; --warn-back: #33271a;
+  --grid: #262e38; --shade: #000000a0; --accent: #7fbcf5; --best: #20364d; --warn: #f3bd73; --warn-back: #33271a;
   --safe: #6fd3ae; --safe-back: #17302a;
   --c0: #56b4e9; --c1: #f58a3c; --c2: #2cc295; --c3: #e08fc0; --c4: #e3b341; --c5: #8f9ff5;
   --c6: #c3cad3; } }
@@ -26,18 +26,22 @@ constexpr const char* kPageStyle = R"css(
 body { margin: 0 auto; padding: 0 24px 48px; max-width: 1320px; background: var(--page);
   color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 header { padding: 36px 0 4px; }
-h1 { margin: 0; font-size: 28px; line-height: 1.25; letter-spacing: -0.01em; }
+h1 { margin: 0; font-size: 28px; line-height: 1.25; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 h2 { margin: 36px 0 12px; font-size: 20px; }
 h3 { margin: 0; font-size: 16px; overflow-wrap: anywhere; }
 p { margin: 6px 0; }
 a { color: var(--accent); }
 h3.part { margin: 20px 0 8px; }
 .intro { max-width: 75ch; margin-top: 10px; }
+.intro, .meta, .note, .notes li, .privacy p { overflow-wrap: anywhere; }
 .meta, .note, .notes, .runs, figcaption p, dt { color: var(--soft); font-size: 13px; }
 .notes { margin: 10px 0 0; padding-left: 18px; max-width: 110ch; }
 .scroll, article, figure.plot, figure.heat, figure.graph { background: var(--card); border: 1px solid var(--rule);
   border-radius: 8px; }
-.scroll { overflow-x: auto; }
+/* A shade at the right says that there is more; it goes at the end. */
+.scroll, pre { overflow-x: auto; background: linear-gradient(to left, var(--back) 50%, transparent) right / 36px 100% no-repeat local,
+  linear-gradient(to left, var(--shade), transparent) right / 14px 100% no-repeat scroll, var(--back); }
+.scroll { --back: var(--card); }
 table { width: 100%; border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 7px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 tbody tr:last-child td { border-bottom: 0; }
@@ -45,6 +49,7 @@ th { color: var(--soft); font-size: 12.5px; font-weight: 600; }
 th:first-child, td:first-child { position: sticky; left: 0; padding-left: 14px; background: var(--card); }
 th:last-child, td:last-child { padding-right: 14px; }
 .text { text-align: left; }
+.number + .text { padding-left: 22px; }
 td:first-child { font-weight: 600; }
 .best { background: var(--best); font-weight: 600; }
 b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
@@ -59,6 +64,8 @@ b.best { padding: 0 5px; border-radius: 3px; color: var(--ink); }
 .plots > :only-child { max-width: 760px; }
 figure { margin: 0; }
 figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
+figure.heat .chart { max-width: calc(1.2 * var(--width, 9999px)); }
+.chart.narrow { display: none; }
 .plots .note { margin: 2px 0 4px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 8px 0; font-size: 13px; }
 .legend span { display: inline-flex; align-items: center; gap: 7px; overflow-wrap: anywhere; }
@@ -96,6 +103,8 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .reference { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 7 5; }
 .band { fill: var(--c); opacity: 0.14; }
 .mark, .dot { fill: var(--c, var(--ink)); }
+.mark.companion { fill: var(--card); stroke: var(--c); stroke-width: 1.6; }
+.spread { fill: none; stroke: var(--c); stroke-width: 1.5; opacity: 0.6; }
 .cross { stroke: var(--c); stroke-width: 2.5; }
 .bar { fill: var(--c0); opacity: 0.7; }
 .whisker { fill: none; stroke: var(--ink); stroke-width: 1.5; }
@@ -104,36 +113,43 @@ figure.plot, figure.heat { padding: 16px 18px 12px; min-width: 0; }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); }
 .d1 { stroke-dasharray: 8 3; } .d2 { stroke-dasharray: 3 2; } .d3 { stroke-dasharray: 9 3 2 3; }
 .d4 { stroke-dasharray: 12 3 2 3 2 3; }
-.band, .mark, .cross { stroke-dasharray: none; }
-.companion { stroke-width: 1.4; stroke-dasharray: 1.5 2.5; }
+.band, .mark, .cross, .spread { stroke-dasharray: none; }
+.line.companion { stroke-width: 1.4; stroke-dasharray: 1.5 2.5; }
 .unfinished { fill: var(--grid); }
 .untried { fill: none; stroke: var(--grid); }
 .chart .cell { font-size: 12.5px; font-variant-numeric: tabular-nums; }
 .chart .unfinished-text { fill: var(--soft); }
 .best-cell { fill: none; stroke: #d33; stroke-width: 3; }
-#settings th:last-child, #settings td:last-child, td.long { white-space: normal; min-width: 150px; font-size: 13px; }
+#settings th:last-child, #settings td:last-child, td.long { white-space: normal; min-width: 150px; font-size: 13px;
+  overflow-wrap: anywhere; }
 .graphs { display: flex; flex-wrap: wrap; gap: 18px; }
-figure.graph { padding: 14px; width: 360px; max-width: 100%; }
-figure.graph img { display: block; width: 100%; max-height: 420px; border-radius: 4px; }
+figure.graph { padding: 14px; width: 490px; max-width: 100%; }
+figure.graph img { display: block; width: 100%; max-height: 520px; border-radius: 4px; }
 figure.graph figcaption { margin-top: 8px; font-size: 13px; color: var(--soft); overflow-wrap: anywhere; }
 article { margin: 0 0 18px; padding: 16px 18px; }
+article.folded { margin: 0 0 6px; padding: 8px 14px; }
 .status { margin-left: 8px; padding: 1px 9px; border-radius: 10px; font-size: 12px; font-weight: 600; }
 .good { color: var(--safe); background: var(--safe-back); }
 .bad { color: var(--warn); background: var(--warn-back); }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 8px 18px; margin: 12px 0; }
 dd { margin: 0; overflow-wrap: anywhere; }
-pre { margin: 6px 0; padding: 10px 12px; overflow-x: auto; background: var(--page); border-radius: 6px;
+pre { --back: var(--page); margin: 6px 0; padding: 10px 12px; border-radius: 6px;
   font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
-summary { cursor: pointer; color: var(--accent); }
+section > pre, section > details > pre { --back: var(--card); border: 1px solid var(--rule); }
+summary { cursor: pointer; color: var(--accent); overflow-wrap: anywhere; }
+summary h3 { display: inline; color: var(--ink); }
 .tip { position: absolute; z-index: 1; padding: 6px 10px; max-width: 280px; pointer-events: none;
   background: var(--ink); color: var(--card); border-radius: 5px; font-size: 13px; white-space: pre-line; }
 @media (max-width: 640px) { body { padding: 0 12px 32px; } h1 { font-size: 23px; }
   figure.plot { padding: 12px 8px 8px; }
-  th.text:first-child, td.text:first-child { white-space: normal; min-width: 128px; overflow-wrap: anywhere; }
+  th.text:first-child:not(.short), td.text:first-child:not(.short) { white-space: normal; min-width: 128px;
+    overflow-wrap: anywhere; }
   dl { grid-template-columns: repeat(auto-fill, minmax(135px, 1fr)); }
   .plot .chart text, .plot .chart .tick, .plot .chart .reference-label { font-size: 16px; }
   figure.heat { overflow-x: auto; padding: 12px 10px 8px; }
-  figure.heat .chart { min-width: 500px; } }
+  figure.heat .chart { min-width: min(500px, 0.85 * var(--width, 0px)); }
+  .chart.wide { display: none; } .chart.narrow { display: block; }
+  td.long, #settings td.long { min-width: 260px; } }
 @media print { :root { --page: #fff; } .chart text, .chart .tick { font-size: 16px; }
   .meta, .note, .notes, .runs, figcaption p, dt, .legend { font-size: 11px; } body { max-width: none; padding: 0; font-size: 12px; }
   .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label, .tabs > label, .live { display: none; }
