@@ -13,21 +13,42 @@
 namespace porter {
 namespace {
 
-// In units of the viewBox, which are pixels where a figure takes half of a wide page.
-constexpr double kChartWidth = 560, kChartTop = 18, kRow = 24, kBar = 15, kLabelCharacter = 6.6;
-constexpr double kChartRight = kChartWidth - 92;  // the text beside a full bar ends at the edge
+constexpr double kChartTop = 18, kRow = 24, kBar = 15, kLabelCharacter = 6.6;
+constexpr double kLabelLine = 17;     // of a label that stands above its bar
+constexpr double kWidestLabel = 250;  // that stands in front of it
 constexpr int kTicks = 4;
-constexpr double kWidestLabel = 250;
 
-double left_of(const BarChart& chart) {
-  std::size_t longest = 1;
-  for (const auto& bar : chart.bars) longest = std::max(longest, display_width(bar.label));
-  return std::min(kWidestLabel, 14 + kLabelCharacter * static_cast<double>(longest));
+std::size_t longest(const BarChart& chart, std::string Bar::*text) {
+  std::size_t most = 1;
+  for (const auto& bar : chart.bars) most = std::max(most, display_width(bar.*text));
+  return most;
 }
 
-// What fits in front of a bar.
-std::string short_label(const std::string& label) {
-  const auto room = static_cast<std::size_t>((kWidestLabel - 14) / kLabelCharacter);
+// Where things stand, in units of the viewBox: pixels where a wide one takes half of a wide page,
+// and about pixels where a narrow one takes a telephone. Long labels stand above their bars, as
+// cut ones may all look alike.
+struct BarLayout {
+  double width, left, right, row, bottom;
+  bool stacked;
+  double height() const { return bottom + 44; }
+};
+
+BarLayout layout_of(const BarChart& chart, bool narrow) {
+  const double labels = 14 + kLabelCharacter * static_cast<double>(longest(chart, &Bar::label));
+  const double texts = 8 + kLabelCharacter * static_cast<double>(longest(chart, &Bar::text));
+  BarLayout layout{};
+  layout.width = narrow ? 360 : 560;
+  layout.stacked = labels > (narrow ? 90 : kWidestLabel);
+  layout.left = layout.stacked ? 14 : labels;
+  layout.right = layout.width - std::max(40.0, texts);
+  layout.row = kRow + (layout.stacked ? kLabelLine : 0);
+  layout.bottom = kChartTop + layout.row * static_cast<double>(chart.bars.size());
+  return layout;
+}
+
+// What fits in a line.
+std::string short_label(const std::string& label, double width) {
+  const auto room = static_cast<std::size_t>((width - 14) / kLabelCharacter);
   if (display_width(label) <= room) return label;
   std::string out = label;
   while (display_width(out) >= room) {
@@ -37,10 +58,11 @@ std::string short_label(const std::string& label) {
   return out + "…";
 }
 
-double bottom_of(const BarChart& chart) {
-  return kChartTop + kRow * static_cast<double>(chart.bars.size());
+std::string label_svg(const std::string& label, const BarLayout& layout, double y) {
+  return layout.stacked ? svg_text("label", layout.left + 5, y - kBar / 2 - 5, "start",
+                                   short_label(label, layout.width))
+                        : svg_text("label", layout.left - 7, y + 4.5, "end", label);
 }
-double height_of(const BarChart& chart) { return bottom_of(chart) + 44; }
 
 bool shown(const Bar& bar) { return bar.value && std::isfinite(*bar.value); }
 
@@ -52,55 +74,68 @@ Scale scale_of(const BarChart& chart) {
   return make_scale(0, std::min(high > 0 ? high : 1, kLargest), false, 0);
 }
 
-std::string chart_svg(const BarChart& chart) {
-  const double left = left_of(chart), bottom = bottom_of(chart);
+// Over the line, but inside the drawing.
+std::string reference_label(const ReferenceLine& line, double width, double x) {
+  const double half = kLabelCharacter * static_cast<double>(display_width(line.label)) / 2;
+  return svg_text("reference-label", std::clamp(x, half, std::max(half, width - half)),
+                  kChartTop - 5, "middle", line.label);
+}
+
+std::string chart_svg(const BarChart& chart, const char* style, const BarLayout& layout) {
+  const double left = layout.left, bottom = layout.bottom;
   const auto scale = scale_of(chart);
   const auto px = [&](double value) {
-    return left + (kChartRight - left) * std::clamp(scale.place(value), 0.0, 1.0);
+    return left + (layout.right - left) * std::clamp(scale.place(value), 0.0, 1.0);
   };
   std::string grid, body;
   for (const auto& tick : scale.ticks(kTicks)) {
     grid += fmt::format("M{:.1f} {}V{:.1f}", px(tick.value), kChartTop, bottom);
     body += svg_text("tick", px(tick.value), bottom + 15, "middle", tick.label);
   }
-  double y = kChartTop + kRow / 2;
+  double y = kChartTop + layout.row - kRow / 2;
   for (const auto& bar : chart.bars) {
     body += fmt::format("<g><title>{}: {}</title>", escape_html(bar.label), escape_html(bar.text)) +
-            svg_text("label", left - 7, y + 4.5, "end", short_label(bar.label));
+            label_svg(bar.label, layout, y);
     double end = left;
     if (shown(bar)) {
       end = px(std::max(*bar.value, bar.high));
       body += fmt::format(
-          "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>"
-          "<path class=\"whisker\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
-          left, y - kBar / 2, px(*bar.value) - left, kBar, px(bar.low), y, px(bar.high));
+          "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>", left,
+          y - kBar / 2, px(*bar.value) - left, kBar);
+      if (bar.low < bar.high)
+        body += fmt::format("<path class=\"whisker\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", px(bar.low), y,
+                            px(bar.high));
     }
     body += svg_text("tick", end + 6, y + 4.5, "start", bar.text) + "</g>\n";
-    y += kRow;
+    y += layout.row;
   }
   for (const auto& line : chart.references)
     body += fmt::format("<path class=\"reference\" d=\"M{:.1f} {}V{:.1f}\"/>\n", px(line.y),
                         kChartTop, bottom) +
-            svg_text("reference-label", px(line.y), kChartTop - 5, "middle", line.label);
-  body += svg_text("title", (left + kChartRight) / 2, bottom + 36, "middle", chart.value_title);
+            reference_label(line, layout.width, px(line.y));
+  body += svg_text("title", (left + layout.right) / 2, bottom + 36, "middle", chart.value_title);
   return fmt::format(
-      "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
+      "<svg class=\"{}\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n"
       "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{:.1f} "
-      "{}V{:.1f}H{}\"/>\n{}</svg>\n",
-      kChartWidth, height_of(chart), escape_html(chart.title), grid, left, kChartTop, bottom,
-      kChartRight, body);
+      "{}V{:.1f}H{:.1f}\"/>\n{}</svg>\n",
+      style, layout.width, layout.height(), escape_html(chart.title), grid, left, kChartTop, bottom,
+      layout.right, body);
 }
 
 }  // namespace
 
 std::string bar_chart_html(const BarChart& chart) {
   return fmt::format(
-      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}</figure>\n",
-      escape_html(chart.title), escape_html(chart.help), chart_svg(chart));
+      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}{}</figure>\n",
+      escape_html(chart.title), escape_html(chart.help),
+      chart_svg(chart, "chart wide", layout_of(chart, false)),
+      chart_svg(chart, "chart narrow", layout_of(chart, true)));
 }
 
 std::string svg_file(const BarChart& chart) {
-  return svg_document(chart.title, {}, chart_svg(chart), kChartWidth, height_of(chart));
+  const auto layout = layout_of(chart, false);
+  return svg_document(chart.title, {}, chart_svg(chart, "chart", layout), layout.width,
+                      layout.height());
 }
 
 std::string points_csv(const BarChart& chart) {

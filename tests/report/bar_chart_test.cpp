@@ -22,10 +22,19 @@ TEST(BarChart, DrawsABarForEachValueAndSaysWhereThereIsNone) {
   for (auto at = html.find("class=\"bar\""); at != html.npos;
        at = html.find("class=\"bar\"", at + 1))
     ++bars;
-  EXPECT_EQ(bars, 2U);
+  EXPECT_EQ(bars, 2U * 2) << "in the wide drawing and in the narrow one";
   for (const char* part : {"diverged", "0.5 ± 0.1", "majority", "aaa…", "T &lt;b&gt;"})
     EXPECT_NE(html.find(part), html.npos) << part;
   EXPECT_EQ(html.find("<b>"), html.npos);
+}
+
+// Cut labels of settings would all look alike.
+TEST(BarChart, LongLabelsStandAboveTheirBarsInFull) {
+  BarChart chart{.title = "t", .help = "", .value_title = "v"};
+  const std::string start = "batch = 1, consensus = 0.005, step = ";
+  for (const char* step : {"0.001", "0.004959"})
+    chart.bars.push_back({.label = start + step, .value = 1, .low = 1, .high = 1, .text = "1"});
+  EXPECT_NE(svg_file(chart).find(start + "0.004959</text>"), std::string::npos);
 }
 
 TEST(BarChart, AsAFileItNeedsNoStyleSheet) {

@@ -24,7 +24,7 @@ struct BarChart {
   std::vector<ReferenceLine> references = {};  ///< across the bars
 };
 
-/// An HTML <figure> that needs no script.
+/// An HTML <figure> that needs no script: drawn for a wide page and for a narrow one.
 std::string bar_chart_html(const BarChart& chart);
 
 /// As for a Plot.
