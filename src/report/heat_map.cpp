@@ -14,10 +14,11 @@
 namespace porter {
 namespace {
 
-// In units of the viewBox, which are pixels where a figure takes half of a wide page.
-constexpr double kMapWidth = 560, kMapTop = 8, kCellHeight = 36, kCellCharacter = 7.2;
-constexpr double kLegendHeight = 46, kTextWidth = 46;  // a cell narrower than this has no text
-constexpr double kDecade = 10;                         // from here on colours go by factors
+// In units of the viewBox, which are pixels where the page has room for them.
+constexpr double kLeastWidth = 360, kMostWidth = 560;  // the least fits on a telephone
+constexpr double kMapTop = 8, kLeastCell = 36, kCellCharacter = 7.2;
+constexpr double kLegendHeight = 46, kLegendLine = 15;
+constexpr double kDecade = 10;  // from here on colours go by factors
 
 struct Colour {
   double r, g, b;
@@ -50,7 +51,8 @@ class Shade {
   explicit Shade(const HeatMap& map) : higher_is_better_(map.higher_is_better) {
     for (const auto& cell : map.cells)
       if (cell.value) range_.add(*cell.value);
-    scale_ = {range_.low, range_.high, range_.beyond(kDecade)};
+    if (map.range) range_ = *map.range;
+    scale_ = {range_.low, range_.high, !map.range && range_.beyond(kDecade)};
   }
   double share(double value) const {
     if (!(range_.high > range_.low)) return 1;
@@ -73,54 +75,71 @@ class Shade {
 };
 
 struct MapLayout {
-  double left, cell, bottom, label_height;
-  bool slanted;
-  double height() const { return bottom + label_height + 26 + kLegendHeight; }
+  double width, left, cell_width, cell_height, bottom, label_height;
+  bool slanted, texts;  // whether labels of x are, whether cells have room for their texts
+  double label_end() const { return bottom + label_height + 26; }
 };
 
-double longest(const std::vector<std::string>& labels) {
-  std::size_t most = 1;
-  for (const auto& label : labels) most = std::max(most, display_width(label));
-  return static_cast<double>(most) * kCellCharacter;
+double width_of(std::string_view text) {
+  return static_cast<double>(display_width(text)) * kCellCharacter;
 }
 
-MapLayout layout_of(const HeatMap& map) {
+double longest(const std::vector<std::string>& labels) {
+  double most = kCellCharacter;
+  for (const auto& label : labels) most = std::max(most, width_of(label));
+  return most;
+}
+
+std::string text_of(const HeatCell& cell) {
+  return cell.text.empty() && cell.value ? format_number(*cell.value) : cell.text;
+}
+
+// As wide as its texts ask for, up to `most`. Either all of them are written or none: a gap would
+// look like a value of its own.
+MapLayout layout_of(const HeatMap& map, double most) {
+  const auto columns = static_cast<double>(map.x.size()), rows = static_cast<double>(map.y.size());
+  double text = 0;
+  for (const auto& cell : map.cells) text = std::max(text, width_of(text_of(cell)));
   MapLayout layout{};
   layout.left = std::min(220.0, 34 + longest(map.y));
-  layout.cell = (kMapWidth - layout.left - 4) / static_cast<double>(map.x.size());
-  layout.bottom = kMapTop + kCellHeight * static_cast<double>(map.y.size());
-  layout.slanted = longest(map.x) > layout.cell - 4;
+  const double around = layout.left + 4;
+  layout.width =
+      std::clamp(around + columns * (std::max(text, longest(map.x)) + 12), kLeastWidth, most);
+  layout.cell_width = (layout.width - around) / columns;
+  layout.texts = layout.cell_width >= text + 4;
+  layout.cell_height = std::max(kLeastCell, (width_of(map.y_title) + 8) / rows);
+  layout.bottom = kMapTop + layout.cell_height * rows;
+  layout.slanted = longest(map.x) > layout.cell_width - 4;
   layout.label_height = layout.slanted ? std::min(120.0, 12 + 0.7 * longest(map.x)) : 18;
   return layout;
 }
 
-std::string cell_svg(const HeatCell& cell, const Shade& shade, double x, double y, double width) {
+std::string cell_svg(const HeatCell& cell, const Shade& shade, const MapLayout& layout, double x,
+                     double y) {
+  const double width = layout.cell_width, height = layout.cell_height;
   const auto colour = cell.value ? colour_at(shade.share(*cell.value)) : Colour{};
   const auto fill =
       cell.value ? "fill=\"" + hex(colour) + "\""
                  : std::string(cell.text.empty() ? "class=\"untried\"" : "class=\"unfinished\"");
   std::string out = fmt::format(
-      "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" {}/>",
-      escape_html(cell.tip), x + 1, y + 1, width - 2, kCellHeight - 2, fill);
-  const auto text = cell.value ? format_number(*cell.value) : cell.text;
-  const bool fits =
-      width >= kTextWidth && static_cast<double>(text.size()) * kCellCharacter <= width;
-  if (fits && !text.empty())
+      "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" {}/>",
+      escape_html(cell.tip), x + 1, y + 1, width - 2, height - 2, fill);
+  if (const auto text = text_of(cell); layout.texts && !text.empty())
     out += fmt::format(
         "<text class=\"cell{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\"{}>{}</text>",
-        cell.value ? "" : " unfinished-text", x + width / 2, y + kCellHeight / 2 + 4.5,
+        cell.value ? "" : " unfinished-text", x + width / 2, y + height / 2 + 4.5,
         cell.value ? fmt::format(" style=\"fill:{}\"", ink_on(colour)) : "", escape_html(text));
   if (cell.best)
     out += fmt::format(
-        "<rect class=\"best-cell\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
-        x + 2.5, y + 2.5, width - 5, kCellHeight - 5);
+        "<rect class=\"best-cell\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
+        x + 2.5, y + 2.5, width - 5, height - 5);
   return out + "</g>\n";
 }
 
 std::string labels_svg(const HeatMap& map, const MapLayout& layout) {
   std::string out;
   for (std::size_t i = 0; i < map.x.size(); ++i) {
-    const double x = layout.left + layout.cell * (static_cast<double>(i) + 0.5);
+    const double x = layout.left + layout.cell_width * (static_cast<double>(i) + 0.5);
     out += layout.slanted
                ? fmt::format(
                      "<text class=\"tick\" transform=\"translate({:.1f} {:.1f}) rotate(-40)\" "
@@ -129,50 +148,66 @@ std::string labels_svg(const HeatMap& map, const MapLayout& layout) {
                : svg_text("tick", x, layout.bottom + 15, "middle", map.x[i]);
   }
   for (std::size_t j = 0; j < map.y.size(); ++j)
-    out +=
-        svg_text("tick", layout.left - 6,
-                 layout.bottom - kCellHeight * (static_cast<double>(j) + 0.5) + 4, "end", map.y[j]);
+    out += svg_text("tick", layout.left - 6,
+                    layout.bottom - layout.cell_height * (static_cast<double>(j) + 0.5) + 4, "end",
+                    map.y[j]);
   return out +
-         svg_text("title", (layout.left + kMapWidth) / 2, layout.bottom + layout.label_height + 18,
-                  "middle", map.x_title) +
+         svg_text("title", (layout.left + layout.width) / 2,
+                  layout.bottom + layout.label_height + 18, "middle", map.x_title) +
          svg_side_title((kMapTop + layout.bottom) / 2, map.y_title);
 }
 
-std::string legend_svg(const HeatMap& map, const Shade& shade, const MapLayout& layout) {
+// What the colours mean, below the map; `height` grows to its end.
+std::string legend_svg(const HeatMap& map, const Shade& shade, const MapLayout& layout,
+                       double& height) {
   constexpr int kSteps = 48;
-  constexpr double kLegendBar = 220;
-  const double y = layout.height() - 28, from = kMapWidth / 2 + layout.left / 2 - kLegendBar / 2;
+  const auto worst = format_number(shade.worst()), best = format_number(shade.best());
+  const double bar =
+      std::min(220.0, layout.width - 2 * (std::max(width_of(worst), width_of(best)) + 10));
+  const double middle = layout.width / 2, from = middle - bar / 2, y = layout.label_end() + 18;
   std::string out;
   for (int i = 0; i < kSteps; ++i)
     out +=
         fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"9\" fill=\"{}\"/>",
-                    from + kLegendBar * i / kSteps, y, kLegendBar / kSteps + 0.6,
+                    from + bar * i / kSteps, y, bar / kSteps + 0.6,
                     hex(colour_at(static_cast<double>(i) / (kSteps - 1))));
-  return out + '\n' + svg_text("tick", from - 7, y + 9, "end", format_number(shade.worst())) +
-         svg_text("tick", from + kLegendBar + 7, y + 9, "start", format_number(shade.best())) +
-         svg_text("tick", from + kLegendBar / 2, y + 24, "middle",
-                  map.value_title + (shade.log() ? fmt::format("; by factors, half way at {}",
-                                                               format_number(shade.middle()))
-                                                 : ""));
+  out += '\n' + svg_text("tick", from - 7, y + 9, "end", worst) +
+         svg_text("tick", from + bar + 7, y + 9, "start", best) +
+         svg_text("tick", middle, y + 24, "middle", map.value_title);
+  height = layout.label_end() + kLegendHeight;
+  if (!shade.log()) return out;
+  height += kLegendLine;
+  return out + svg_text("tick", middle, y + 24 + kLegendLine, "middle",
+                        fmt::format("by factors, half way at {}", format_number(shade.middle())));
+}
+
+std::string map_svg(const HeatMap& map, const MapLayout& layout, const char* style) {
+  const Shade shade(map);
+  std::string cells;
+  for (std::size_t j = 0; j < map.y.size(); ++j)
+    for (std::size_t i = 0; i < map.x.size(); ++i)
+      cells += cell_svg(map.cells[j * map.x.size() + i], shade, layout,
+                        layout.left + layout.cell_width * static_cast<double>(i),
+                        layout.bottom - layout.cell_height * static_cast<double>(j + 1));
+  double height = 0;
+  const auto legend = legend_svg(map, shade, layout, height);
+  return fmt::format(
+      "<svg class=\"{}\" style=\"--width:{:.0f}px\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">\n{}{}{}</svg>\n",
+      style, layout.width, layout.width, height, escape_html(map.title), cells,
+      labels_svg(map, layout), legend);
 }
 
 }  // namespace
 
 std::string heat_map_html(const HeatMap& map) {
-  const Shade shade(map);
-  const auto layout = layout_of(map);
-  std::string cells;
-  for (std::size_t j = 0; j < map.y.size(); ++j)
-    for (std::size_t i = 0; i < map.x.size(); ++i)
-      cells += cell_svg(map.cells[j * map.x.size() + i], shade,
-                        layout.left + layout.cell * static_cast<double>(i),
-                        layout.bottom - kCellHeight * static_cast<double>(j + 1), layout.cell);
+  const auto wide = layout_of(map, kMostWidth), narrow = layout_of(map, kLeastWidth);
+  const bool both = narrow.width < wide.width && narrow.texts;
   return fmt::format(
-      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n"
-      "<svg class=\"chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n{}{}{}"
-      "</svg>\n</figure>\n",
-      escape_html(map.title), escape_html(map.help), kMapWidth, layout.height(),
-      escape_html(map.title), cells, labels_svg(map, layout), legend_svg(map, shade, layout));
+      "<figure class=\"heat\">\n<figcaption><h3>{}</h3><p>{}</p></figcaption>\n{}{}</figure>\n",
+      escape_html(map.title), escape_html(map.help),
+      map_svg(map, wide, both ? "chart wide" : "chart"),
+      both ? map_svg(map, narrow, "chart narrow") : "");
 }
 
 }  // namespace porter

@@ -126,6 +126,33 @@ TEST(HeatMap, EveryCellIsDrawnAndTheBestIsBrightest) {
   EXPECT_NE(heat_map_html(map), html);
 }
 
+TEST(HeatMap, ATextMayStandForTheValueAndColoursMayHaveARange) {
+  HeatMap map;
+  map.range = Range{0, 100};
+  map.x = {"1", "2"};
+  map.y = {"a"};
+  map.higher_is_better = true;
+  map.cells = {{.value = 50.0, .text = "half"}, {.value = 100.0, .text = "all"}};
+  const auto html = heat_map_html(map);
+  EXPECT_NE(html.find(">half</text>"), html.npos);
+  EXPECT_NE(html.find("fill=\"#269089\""), html.npos) << "the middle colour";
+  EXPECT_NE(html.find(">0</text>"), html.npos) << "the legend begins at 0";
+}
+
+// A gap would look like a value of its own.
+TEST(HeatMap, WritesEitherAllValuesOrNone) {
+  HeatMap map;
+  map.y = {"a"};
+  for (int i = 0; i < 24; ++i) {
+    map.x.push_back(std::to_string(i));
+    map.cells.push_back({.value = i == 0 ? 0.0 : 0.1234});
+  }
+  EXPECT_EQ(count_of(heat_map_html(map), "class=\"cell"), 0U);
+  map.x.resize(4);
+  map.cells.resize(4);
+  EXPECT_EQ(count_of(heat_map_html(map), "class=\"cell"), 4U);
+}
+
 TEST(HeatMap, ColoursGoByFactorsWhereValuesSpanADecade) {
   HeatMap map;
   map.x = {"1", "2", "3"};

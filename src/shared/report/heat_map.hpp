@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "report/plot.hpp"
+
 namespace porter {
 
 struct HeatCell {
   std::optional<double> value = {};
-  std::string text = {};  ///< shown where there is no value; empty: nothing was tried here
+  /// Shown instead of the value. Neither: nothing was tried here.
+  std::string text = {};
   std::string tip = {};   ///< shown under the pointer
   bool best = false;      ///< framed
 };
@@ -19,11 +22,12 @@ struct HeatMap {
   std::string title, help;
   std::string x_title, y_title, value_title;
   bool higher_is_better = false;
+  std::optional<Range> range = {};          ///< of the colours; else that of the values
   std::vector<std::string> x = {}, y = {};  ///< labels; y counts from the bottom
   std::vector<HeatCell> cells = {};         ///< y-major: cells[j * x.size() + i]
 };
 
-/// An HTML <figure> that needs no script.
+/// An HTML <figure> that needs no script; drawn once more for a narrow page where that helps.
 std::string heat_map_html(const HeatMap& map);
 
 }  // namespace porter
