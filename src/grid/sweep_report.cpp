@@ -127,7 +127,8 @@ Plot key_plot(const Sweep& sweep, const SweepResult& result, std::size_t key) {
   plot.y.log = ys.beyond(kLogRatio);
   plot.x.log = xs.beyond(kLogRatio / 2);
   if (!alone) best.band_low = best.band_high = {};
-  plot.series.push_back(std::move(all));
+  best.unjoin_ends();
+  if (!alone) plot.series.push_back(std::move(all));
   if (alone || sweep.design == SweepDesign::grid) plot.series.push_back(std::move(best));
   return plot;
 }

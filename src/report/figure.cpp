@@ -74,7 +74,7 @@ std::string point_data(const Plot& plot, const DrawnPoints& points) {
       script_text(plot.x.title), script_text(plot.y.title), out);
 }
 
-constexpr double kMargin = 16, kLine = 18, kLegendCharacter = 6.6;
+constexpr double kMargin = 16, kLine = 18, kLegendCharacter = 7.4;
 constexpr double kSwatch = 38;  // a piece of the line and the space around it
 
 // Names from left to right, in as many lines as it takes.

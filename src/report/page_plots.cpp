@@ -149,8 +149,10 @@ Plot plot_of(std::span<const RunGroup> groups, const Quantity& quantity, const C
     if (const auto rate = groups[i].first().number("majority_rate"); rate && quantity.accuracy)
       rates.insert(*rate);
     if (!quantity.drawn(groups[i])) continue;
-    if (auto series = series_of(groups[i], i, x, quantity.column); !series.x.empty())
-      plot.series.push_back(std::move(series));
+    auto series = series_of(groups[i], i, x, quantity.column);
+    if (series.x.empty()) continue;
+    series.unjoin_ends();
+    plot.series.push_back(std::move(series));
   }
   plot.x.log = ends_far_apart(plot.series);
   plot.y.log = !quantity.linear && wants_log(plot.series);
@@ -173,9 +175,13 @@ Plot spread_plot(std::span<const RunGroup> groups, const AgentSpread& spread) {
       worst.add(at[0].mean, last);
     }
     if (average.x.empty()) continue;
-    plot.series.push_back(std::move(average));
-    plot.series.push_back(std::move(worst));
+    for (auto* series : {&average, &worst}) {
+      series->unjoin_ends();
+      plot.series.push_back(std::move(*series));
+    }
   }
+  if (std::ranges::any_of(plot.series, &Series::points))
+    plot.help += " Where only two rounds were evaluated: marks, hollow for the worst agent.";
   plot.x.log = ends_far_apart(plot.series);
   plot.y.log = !spread.average.linear && wants_log(plot.series);
   return plot;

@@ -126,6 +126,19 @@ std::string band_svg(const Series& series, const std::vector<Segment>& segments,
   return fmt::format("<path class=\"band {}\" d=\"{}\"/>\n", style_classes(series), path);
 }
 
+// The band where no line leads from one point to the next.
+std::string strokes_svg(const Series& series, const std::vector<Segment>& segments,
+                        const Frame& frame) {
+  std::string path;
+  for (const auto& segment : segments)
+    for (const auto& point : segment) {
+      const double low = series.band_low[point.index], high = series.band_high[point.index];
+      if (frame.y.shows(low) && frame.y.shows(high))
+        path += fmt::format("M{:.1f} {:.1f}V{:.1f}", point.x, frame.py(low), frame.py(high));
+    }
+  return fmt::format("<path class=\"spread {}\" d=\"{}\"/>\n", style_classes(series), path);
+}
+
 // Where the line was last inside the frame; at its edge if it never was.
 PlotPoint last_inside(const std::vector<Segment>& segments) {
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment)
@@ -139,7 +152,8 @@ PlotPoint last_inside(const std::vector<Segment>& segments) {
 std::string series_svg(const Series& series, const std::vector<Segment>& segments,
                        const Frame& frame) {
   std::string path, out;
-  if (!series.band_low.empty()) out += band_svg(series, segments, frame);
+  if (!series.band_low.empty())
+    out += series.points ? strokes_svg(series, segments, frame) : band_svg(series, segments, frame);
   for (const auto& segment : segments) {
     const bool joined = segment.size() > 1 && !series.points;
     if (joined) path += polyline(segment);
@@ -200,14 +214,25 @@ std::string axes_svg(const Plot& plot, const Frame& frame) {
 }
 
 std::string references_svg(const Plot& plot, const Frame& frame) {
+  constexpr double kLabelHeight = 13;
   std::string out;
+  std::vector<double> labels;  // where they stand
   for (const auto& line : plot.references) {
     if (!frame.y.shows(line.y)) continue;
     const double at = frame.py(line.y);
-    out += fmt::format("<path class=\"reference\" d=\"M{:.1f} {:.1f}H{}\"/>\n", frame.left, at,
-                       kRight) +
-           svg_text("reference-label", kRight - 4, at < kTop + 20 ? at + 14 : at - 5, "end",
-                    line.label);
+    out +=
+        fmt::format("<path class=\"reference\" d=\"M{:.1f} {:.1f}H{}\"><title>{}</title></path>\n",
+                    frame.left, at, kRight, escape_html(line.label));
+    // Above the line, or below where that is taken; else only under the pointer.
+    for (const double place : {at - 5, at + 14}) {
+      if (place < kTop + 15 && place < at) continue;
+      if (std::ranges::any_of(labels,
+                              [&](double other) { return std::abs(other - place) < kLabelHeight; }))
+        continue;
+      labels.push_back(place);
+      out += svg_text("reference-label", kRight - 4, place, "end", line.label);
+      break;
+    }
   }
   return out;
 }
@@ -298,7 +323,8 @@ bool wants_log(const std::vector<Series>& all) {
 bool ends_far_apart(const std::vector<Series>& all) {
   constexpr double kRatio = 4;
   Range ends;
-  for (const auto& series : all) ends.add(series.x.back());
+  for (const auto& series : all)
+    if (!series.points) ends.add(series.x.back());  // a logarithmic axis would hide round 0 of two
   return ends.beyond(kRatio);
 }
 

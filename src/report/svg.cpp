@@ -20,16 +20,20 @@ std::string style() {
   std::string css =
       "text{fill:#1c2430;font:12.5px Helvetica,Arial,sans-serif}"
       ".head{font-size:15px;font-weight:bold}.tick,.reference-label{fill:#5a6675;font-size:12px}"
-      ".grid,.axis,.line,.reference,.cross,.whisker{fill:none}.grid{stroke:#e9ecf0}"
+      ".grid,.axis,.line,.reference,.cross,.whisker,.spread{fill:none}.grid{stroke:#e9ecf0}"
       ".axis{stroke:#5a6675}.line{stroke-width:2;stroke-linejoin:round}.cross{stroke-width:2.5}"
       ".reference{stroke:#5a6675;stroke-width:1.5;stroke-dasharray:7 5}.band{opacity:0.14}"
       ".bar{fill:#0072b2;opacity:0.7}.whisker{stroke:#1c2430;stroke-width:1.5}";
   for (std::size_t i = 0; i < kColours; ++i)
-    css += fmt::format(".line.c{0},.cross.c{0}{{stroke:{1}}}.mark.c{0},.band.c{0}{{fill:{1}}}", i,
-                       kInks[i]);
+    css += fmt::format(
+        ".line.c{0},.cross.c{0},.spread.c{0},.mark.companion.c{0}{{stroke:{1}}}.mark.c{0},.band.c{"
+        "0}{{fill:{1}}}",
+        i, kInks[i]);
   for (std::size_t i = 1; i < kDashes; ++i)
     css += fmt::format(".line.d{}{{stroke-dasharray:{}}}", i, kPatterns[i]);
-  return css + ".line.companion{stroke-width:1.4;stroke-dasharray:1.5 2.5}";
+  return css +
+         ".line.companion{stroke-width:1.4;stroke-dasharray:1.5 2.5}"
+         ".mark.companion{fill:#ffffff;stroke-width:1.6}.spread{stroke-width:1.5;opacity:0.6}";
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
     const auto spread = *spread_of(values);
     series.add(spread_of(x->second)->mean, spread.mean, spread.low, spread.high);
   }
+  series.unjoin_ends();
   return series;
 }
 

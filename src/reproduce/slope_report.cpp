@@ -40,7 +40,7 @@ Replicates all_runs(const std::vector<Replicates>& values) {
 Series fitted_line(const std::string& name, const Replicates& points, const PowerLaw& law,
                    std::size_t style) {
   const auto [low, high] = std::minmax_element(points.x.begin(), points.x.end());
-  Series line{.name = name, .style = style};
+  Series line{.name = name, .style = style, .computed = true};
   for (const double x : {*low, *high}) line.add(x, law.scale * std::pow(x, law.slope));
   return line;
 }
@@ -56,12 +56,18 @@ Series theorem_line(const Series& fitted, double exponent) {
   return line;
 }
 
-std::string number(double value) { return fmt::format("{:.3f}", value); }
+// Without "-0.000".
+std::string fixed(double value, int decimals) {
+  const auto text = fmt::format("{:.{}f}", value, decimals);
+  return text.find_first_of("123456789") == text.npos ? fmt::format("{:.{}f}", 0.0, decimals)
+                                                      : text;
+}
+
+std::string number(double value) { return fixed(value, 3); }
 
 std::string slopes_text(const Linearity& line) {
   std::string text;
-  for (const double slope : line.local_slopes)
-    text += fmt::format("{}{:.2f}", text.empty() ? "" : ", ", slope);
+  for (const double slope : line.local_slopes) text += (text.empty() ? "" : ", ") + fixed(slope, 2);
   return text;
 }
 

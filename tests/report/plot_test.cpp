@@ -112,6 +112,38 @@ TEST(Plot, FewPointsAreMarked) {
   EXPECT_EQ(count(draw(plot, {}).svg, "class=\"mark"), 0U);
 }
 
+TEST(Plot, MarksThatNoLineJoinsHaveStrokesForABand) {
+  auto plot = plot_of({1, 2}, {1, 2});
+  plot.series[0].band_low = {0.5, 1.5};
+  plot.series[0].band_high = {1.5, 2.5};
+  plot.series[0].unjoin_ends();
+  const auto svg = draw(plot, {}).svg;
+  EXPECT_EQ(markup_fault(svg), "");
+  EXPECT_EQ(count(svg, "class=\"mark"), 2U);
+  EXPECT_EQ(count(svg, "class=\"spread"), 1U);
+  EXPECT_EQ(count(svg, "class=\"line") + count(svg, "class=\"band"), 0U);
+  auto longer = plot_of({1, 2, 3}, {1, 2, 3});
+  longer.series[0].unjoin_ends();
+  EXPECT_EQ(count(draw(longer, {}).svg, "class=\"line"), 1U);
+}
+
+TEST(Plot, ALineThatNobodyMeasuredHasNoMarks) {
+  auto plot = plot_of({1, 2}, {1, 2});
+  plot.series[0].computed = true;
+  const auto svg = draw(plot, {}).svg;
+  EXPECT_EQ(count(svg, "class=\"mark"), 0U);
+  EXPECT_EQ(count(svg, "class=\"line"), 1U);
+}
+
+TEST(Plot, LabelsOfNearReferencesDoNotCoverEachOther) {
+  auto plot = plot_of({0, 1}, {0, 1});
+  plot.references = {{"low", 0.5}, {"high", 0.503}, {"third", 0.506}, {"far", 0.9}};
+  const auto svg = draw(plot, {}).svg;
+  EXPECT_EQ(count(svg, "class=\"reference\""), 4U);
+  EXPECT_EQ(count(svg, "class=\"reference-label\""), 3U) << "above, below, and the far one";
+  EXPECT_TRUE(contains(svg, "<title>third</title>"));
+}
+
 TEST(Plot, SaysWhatALogarithmicAxisCannotShow) {
   const auto plot = plot_of({0, 1, 2, 3}, {1, 0, -1, 2});
   EXPECT_EQ(draw(plot, {}).note, "");

@@ -28,19 +28,23 @@ struct Series {
   std::string name;
   std::vector<double> x = {}, y = {};
   /// A shaded band beside the line: empty, or as long as x.
+  /// Marks that no line joins have it as a stroke at each.
   std::vector<double> band_low = {}, band_high = {};
   std::size_t style = 0;   ///< picks colour and dashes
   bool points = false;     ///< marks that no line joins
   bool companion = false;  ///< thin and dotted: goes with the main line of the same style
   bool diverged = false;   ///< does not stretch the axes; a cross marks where it was last seen
+  bool computed = false;   ///< a line that nobody measured: it has no marks
 
-  bool is_sparse() const { return x.size() <= kFewPoints; }
+  bool is_sparse() const { return !computed && x.size() <= kFewPoints; }
   static constexpr std::size_t kFewPoints = 12;
 
   void add(double at, double value) {
     x.push_back(at);
     y.push_back(value);
   }
+  /// Two evaluations, as with run.evaluate = "end", say nothing of the way between them.
+  void unjoin_ends() { points = points || x.size() <= 2; }
   /// With the band there.
   void add(double at, double value, double low, double high) {
     add(at, value);
