@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "report/table.hpp"
@@ -120,7 +121,9 @@ void add_majority_notes(std::span<const RunGroup> groups, std::vector<std::strin
     std::vector<std::string> all, no_better;
     for (const auto* group : alike) {
       all.push_back(group->name);
-      if (const auto accuracy = group->last("test_accuracy"); accuracy && accuracy->mean <= rate)
+      if (const auto accuracy = group->last("test_accuracy");
+          accuracy &&
+          (accuracy->mean <= rate || format_accuracy(accuracy->mean) == format_accuracy(rate)))
         no_better.push_back(group->name);
     }
     auto note =
@@ -131,6 +134,16 @@ void add_majority_notes(std::span<const RunGroup> groups, std::vector<std::strin
                           no_better.size() == 1 ? "is" : "are");
     notes.push_back(note + ".");
   }
+}
+
+// Whether the figures of all are of one problem, as far as they say.
+bool same_data(std::span<const RunGroup> groups) {
+  std::set<std::string> all;
+  for (const auto& group : groups) {
+    const auto& facts = group.first().facts;
+    if (const auto data = facts.find("data"); data != facts.end()) all.insert(data->second);
+  }
+  return all.size() <= 1;
 }
 
 // The first group whose cell of the column is marked.
@@ -200,12 +213,14 @@ Table compare_runs(std::span<const RunGroup> groups) {
     if (deviations)
       for (const auto& figure : figures()) row.push_back(deviation_of(figure, group));
   }
-  table.mark_best([&](std::size_t row) { return !groups[row].diverged(); });
+  if (same_data(groups)) table.mark_best([&](std::size_t row) { return !groups[row].diverged(); });
   return table;
 }
 
 std::vector<std::string> compare_notes(std::span<const RunGroup> groups) {
   std::vector<std::string> notes;
+  if (!same_data(groups))
+    notes.emplace_back("No best is marked: these runs are of different data.");
   add_status_notes(groups, notes);
   add_majority_notes(groups, notes);
   add_utility_notes(groups, notes);
@@ -216,9 +231,11 @@ std::vector<std::string> compare_notes(std::span<const RunGroup> groups) {
 std::string comparison_text(std::span<const RunGroup> groups, bool markdown) {
   const auto table = compare_runs(groups);
   const char* bullet = markdown ? "- " : "  ";
-  auto text = fmt::format("{}\n{}{} {}: best of the runs that did not diverge.\n",
-                          markdown ? table.to_markdown() : table.to_text(), bullet,
-                          how_to_read(groups), markdown ? "Bold" : "*");
+  auto text = fmt::format("{}\n{}{}", markdown ? table.to_markdown() : table.to_text(), bullet,
+                          how_to_read(groups));
+  if (table.has_best())
+    text += fmt::format(" {}: best of the runs that did not diverge.", markdown ? "Bold" : "*");
+  text += '\n';
   for (const auto& note : compare_notes(groups)) text += bullet + note + '\n';
   for (const auto& group : privacy_groups(groups))
     text += fmt::format("{}Privacy of {}: {}\n", bullet, group.names(groups.size()), group.text);

@@ -12,7 +12,8 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kLongText = 60;  // from here on a cell takes several lines
+constexpr std::size_t kLongText = 60;   // from here on a cell takes several lines
+constexpr std::size_t kShortText = 14;  // up to here all of a column are never broken
 
 // Indices of the columns with some content.
 std::vector<std::size_t> shown_columns(const Table& table) {
@@ -63,11 +64,20 @@ void Table::mark_best(const std::function<bool(std::size_t row)>& counts) {
       if (const auto& value = rows[r][c].value; value && std::isfinite(*value))
         if (!counts || counts(r)) cells.push_back(&rows[r][c]);
     if (cells.empty()) continue;
-    const auto [low, high] = std::ranges::minmax(cells, {}, &TableCell::value);
-    if (low->value == high->value) continue;
-    const auto best = columns[c].better == Better::lower ? low->value : high->value;
-    for (auto* cell : cells) cell->best = cell->value == best;
+    const auto [low, high] = std::ranges::minmax_element(cells, {}, &TableCell::value);
+    // What reads the same is as good: a mark on one of two equal figures would say nothing.
+    const auto best = columns[c].better == Better::lower ? *low : *high;
+    const auto reads_best = [&](const TableCell* cell) {
+      return cell->value == best->value || cell->text == best->text;
+    };
+    if (std::ranges::all_of(cells, reads_best)) continue;
+    for (auto* cell : cells) cell->best = reads_best(cell);
   }
+}
+
+bool Table::has_best() const {
+  return std::ranges::any_of(
+      rows, [](const auto& row) { return std::ranges::any_of(row, &TableCell::best); });
 }
 
 std::string Table::to_text() const {
@@ -124,16 +134,22 @@ std::string Table::to_markdown() const {
 
 std::string Table::to_html() const {
   const auto shown = shown_columns(*this);
-  const auto kind = [this](std::size_t c) { return columns[c].is_text ? "text" : "number"; };
+  const auto is_short = [this](std::size_t c) {
+    return std::ranges::all_of(
+        rows, [c](const auto& row) { return display_width(row[c].text) <= kShortText; });
+  };
+  std::vector<const char*> kinds;  // by column
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    kinds.push_back(!columns[c].is_text ? "number" : is_short(c) ? "text short" : "text");
   std::string out = "<table><thead><tr>";
   for (const auto c : shown)
-    out += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", kind(c),
+    out += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", kinds[c],
                        escape_html(columns[c].title));
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : rows) {
     out += "<tr>";
     for (const auto c : shown)
-      out += fmt::format("<td class=\"{}{}{}\">{}</td>", kind(c), row[c].best ? " best" : "",
+      out += fmt::format("<td class=\"{}{}{}\">{}</td>", kinds[c], row[c].best ? " best" : "",
                          display_width(row[c].text) > kLongText ? " long" : "",
                          escape_html(row[c].text));
     out += "</tr>\n";

@@ -90,6 +90,26 @@ TEST(Compare, MarksTheBestOfRunsThatDidNotDiverge) {
   EXPECT_TRUE(nlohmann::json::parse(table.to_json())[2]["test_accuracy"].is_null());
 }
 
+TEST(Compare, MarksAllThatReadAsGoodAsTheBest) {
+  const std::string head = "round,test_accuracy\n";
+  const auto table = compare_runs(
+      each_alone({sample_trace("a", head + "9,0.76381\n"), sample_trace("b", head + "9,0.76377\n"),
+                  sample_trace("c", head + "9,0.7\n")}));
+  EXPECT_EQ(best_runs(table, "test_accuracy"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Compare, MarksNoBestOfRunsOfDifferentData) {
+  const std::string head = "round,loss\n";
+  std::vector<Trace> traces = {sample_trace("a", head + "9,0.5\n"),
+                               sample_trace("b", head + "9,0.4\n")};
+  traces[0].facts["data"] = traces[1].facts["data"] = "a9a";
+  EXPECT_TRUE(contains(comparison_text(each_alone(traces), false), "*: best of"));
+  traces[1].facts["data"] = "mnist";
+  const auto text = comparison_text(each_alone(traces), false);
+  EXPECT_FALSE(contains(text, "*")) << text;
+  EXPECT_TRUE(contains(text, "No best is marked: these runs are of different data."));
+}
+
 // What is certified is never printed smaller than it is.
 TEST(Text, RoundsAwayFromPromisesThatDoNotHold) {
   EXPECT_EQ(rounded_up(0.1), "0.1");

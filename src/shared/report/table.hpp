@@ -49,6 +49,7 @@ struct Table {
   /// Marks the best cells of every column with a direction, among the rows that count (all, unless
   /// said), and none in a column that does not tell them apart.
   void mark_best(const std::function<bool(std::size_t row)>& counts = {});
+  bool has_best() const;
 };
 
 /// One row per group with the figures of the last evaluation, of several seeds the mean and, for
