@@ -35,8 +35,8 @@ constexpr std::pair<const char*, const char*> kFacts[] = {
     {"clip", "clipping"},
     {"clip_target", "clipped per"},
     {"sigma", "noise stddev σ"},
-    {"seconds_per_round", "seconds per round"},
-    {"seconds_evaluating", "seconds evaluating"},
+    {"seconds_per_round", "time per round"},
+    {"seconds_evaluating", "time evaluating"},
     {"bytes_sent_per_agent", "bytes sent per agent"},
     {"threads", "threads"},
     {"seed", "seed"}};
@@ -53,15 +53,17 @@ std::string data_url(const std::string& svg) {
 }
 
 std::string summary_section(const PageText& text, std::span<const RunGroup> groups) {
+  const auto table = compare_runs(groups);
   std::string notes = fmt::format(
-      "<li>{} <b class=\"best\">Marked</b>: best of the runs that did not diverge.</li>\n",
-      escape_html(how_to_read(groups)));
+      "<li>{}{}</li>\n", escape_html(how_to_read(groups)),
+      table.has_best() ? " <b class=\"best\">Marked</b>: best of the runs that did not diverge."
+                       : "");
   for (const auto& note : compare_notes(groups))
     notes += fmt::format("<li>{}</li>\n", escape_html(note));
   for (const auto& source : text.sources)
     notes += fmt::format("<li>{}</li>\n", escape_html(source));
   return page_section("summary", "Summary",
-                      "<div class=\"scroll\">\n" + compare_runs(groups).to_html() +
+                      "<div class=\"scroll\">\n" + table.to_html() +
                           "</div>\n<ul class=\"notes\">\n" + notes + "</ul>\n");
 }
 
@@ -118,24 +120,32 @@ std::string graph_section(std::span<const RunGroup> groups) {
   return page_section("graph", "Communication graph", body + "</div>\n");
 }
 
+// A fact as people read it.
+std::string fact_text(const Trace& trace, std::string_view key, const std::string& text) {
+  const auto value = trace.number(std::string(key));
+  if (!value) return text;
+  if (key == "threads" && *value == 0) return "one per core";
+  if (key.starts_with("seconds_")) return format_seconds(*value);
+  const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
+  return whole && key != "bytes_sent_per_agent" ? text : format_si(*value);
+}
+
+// Those that are known; a run under way has written none yet.
 std::string facts_list(const Trace& trace) {
-  std::string out = "<dl>\n";
+  std::string out;
   const auto add = [&](const char* label, const std::string& text) {
     out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", label, escape_html(text));
   };
-  for (const auto& [key, label] : kFacts) {
-    const auto found = trace.facts.find(key);
-    const auto value = trace.number(key);
-    const bool whole = found != trace.facts.end() &&
-                       found->second.find_first_not_of("0123456789") == std::string::npos;
-    add(label, found == trace.facts.end() ? kAbsent
-               : value && !whole          ? format_si(*value)
-                                          : found->second);
-  }
-  const auto& bounds = trace.privacy.epsilon;
-  add("epsilon, bounds",
-      bounds ? rounded_down(bounds->lower, 4) + " to " + rounded_up(bounds->upper, 4) : kAbsent);
-  return out + "</dl>\n";
+  const auto clip = trace.facts.find("clip");
+  const bool clips = clip == trace.facts.end() || clip->second != "none";
+  for (const auto& [key, label] : kFacts)
+    if (const auto found = trace.facts.find(key);
+        found != trace.facts.end() && (clips || found->first != "clip_target"))
+      add(label, fact_text(trace, key, found->second));
+  if (const auto& bounds = trace.privacy.epsilon)
+    add("epsilon, bounds", rounded_down(bounds->lower, 4) + " to " + rounded_up(bounds->upper, 4));
+  return out.empty() ? "<p class=\"note\">Its facts are written when it ends.</p>\n"
+                     : "<dl>\n" + out + "</dl>\n";
 }
 
 // The command that does it again, and what it is to do.
@@ -149,18 +159,25 @@ std::string repeat_text(const Trace& trace) {
       escape_html(config), escape_html(out), escape_html(trace.config));
 }
 
+// Of many only the names; the rest is a click away.
 std::string runs_section(std::span<const RunGroup> groups) {
+  constexpr std::size_t kMostOpen = 8;
+  const bool folded = groups.size() > kMostOpen;
   std::string body;
   for (const auto& group : groups) {
     const auto& trace = group.first();
     const auto status = group.status();
-    body += fmt::format("<article>\n<h3>{} <span class=\"status {}\">{}</span></h3>\n{}",
-                        escape_html(group.label()), status == "finished" ? "good" : "bad",
-                        escape_html(status), facts_list(trace));
+    const auto head =
+        fmt::format("<h3>{} <span class=\"status {}\">{}</span></h3>", escape_html(group.label()),
+                    status == "finished" ? "good" : "bad", escape_html(status));
+    body += folded
+                ? fmt::format("<article class=\"folded\">\n<details><summary>{}</summary>\n", head)
+                : fmt::format("<article>\n{}\n", head);
+    body += facts_list(trace);
     if (group.several())
       body += fmt::format("<p class=\"note\">All this of {}.</p>\n", escape_html(trace.name));
     if (!trace.config.empty()) body += repeat_text(trace);
-    body += "</article>\n";
+    body += folded ? "</details>\n</article>\n" : "</article>\n";
   }
   return page_section("runs", "Runs", body);
 }

@@ -67,7 +67,8 @@ TEST(Page, ManagesMissingFiguresAndRunsWithoutRows) {
   EXPECT_EQ(count(page, "<figure class=\"plot\""), 2U);  // loss by round, loss by communication
   EXPECT_TRUE(contains(page, "Left out, as no run has the figures: Utility, Test accuracy, "));
   EXPECT_TRUE(contains(page, "No statement about privacy"));
-  EXPECT_TRUE(contains(page, "<dd>–</dd>"));
+  EXPECT_FALSE(contains(page, "<dd>–</dd>")) << "what is not known is not listed";
+  EXPECT_TRUE(contains(page, "Its facts are written when it ends."));
   EXPECT_EQ(markup_fault(page_of({})), "");
 }
 
@@ -174,6 +175,42 @@ TEST(Page, EndsWithoutAWayThereAreBars) {
   EXPECT_FALSE(plots.charts[0].bars[1].value);
   EXPECT_EQ(plots.charts[0].bars[1].text, "diverged");
   EXPECT_EQ(markup_fault(html_report({.title = "t"}, groups)), "");
+}
+
+// A straight line between the first and the last evaluation is no curve.
+TEST(Page, TwoEvaluationsAreMarksWithoutALine) {
+  const auto plots =
+      page_plots(each_alone({sample_trace("ends",
+                                          "round,loss,agent_loss_mean,agent_loss_worst\n"
+                                          "0,1,1,1\n9,0.5,0.6,0.7\n")}));
+  ASSERT_EQ(plots.figures.size(), 2U);
+  for (const auto& figure : plots.figures)
+    for (const auto& series : figure[0].plot.series) EXPECT_TRUE(series.points) << series.name;
+  EXPECT_TRUE(contains(plots.figures[1][0].plot.help, "hollow"));
+  for (const auto& series : page_plots(each_alone({sample_trace("a")})).figures[0][0].plot.series)
+    EXPECT_FALSE(series.points);
+}
+
+TEST(Page, FactsReadWell) {
+  auto trace = sample_trace("a");
+  trace.facts["threads"] = "0";
+  trace.facts["bytes_sent_per_agent"] = "1120000";
+  trace.facts["clip"] = "none";
+  trace.facts["clip_target"] = "sample";
+  const auto page = page_of({trace});
+  for (const char* text : {"one per core", "<dd>1.1M</dd>", "<dd>1.25 ms</dd>"})
+    EXPECT_TRUE(contains(page, text)) << text;
+  EXPECT_FALSE(contains(page, "clipped per"));
+}
+
+TEST(Page, FoldsTheFactsOfManyRuns) {
+  std::vector<Trace> traces;
+  for (int i = 0; i < 9; ++i) traces.push_back(sample_trace("r" + std::to_string(i)));
+  const auto page = page_of(traces);
+  EXPECT_EQ(markup_fault(page), "");
+  EXPECT_EQ(count(page, "<article class=\"folded\">"), 9U);
+  traces.pop_back();
+  EXPECT_EQ(count(page_of(traces), "<article class=\"folded\">"), 0U);
 }
 
 TEST(Page, ShowsEachGraphOnce) {
