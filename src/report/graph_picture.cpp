@@ -15,21 +15,23 @@ namespace {
 
 constexpr double kHeader = 58, kFooter = 62, kMinWidth = 460;
 // More would make a file that browsers are slow to show; an even sample looks the same.
+constexpr double kWeightHeight = 16;
+constexpr double kRoundingNoise = 1e-12;  // of an alpha that is 0
 constexpr std::size_t kMaxNodes = 2000, kMaxEdges = 5000;
 
 constexpr std::string_view kStyle = R"(<style>
 .porter-graph{--back:#ffffff;--ink:#1f2933;--soft:#616e7c;--node:#f0f4f8;--plus:#2f6fb5;--minus:#c4512d}
-@media (prefers-color-scheme:dark){.porter-graph{--back:#161b22;--ink:#e6edf3;--soft:#9aa5b1;--node:#243140;--plus:#6cb2ff;--minus:#ff9166}}
+@media (prefers-color-scheme:dark){.porter-graph{--back:#1a2028;--ink:#e6edf3;--soft:#9aa5b1;--node:#243140;--plus:#6cb2ff;--minus:#ff9166}}
 .porter-graph text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:var(--ink)}
 .porter-graph .back{fill:var(--back)}
-.porter-graph .title{font-size:16px;font-weight:600}
-.porter-graph .soft{font-size:12px;fill:var(--soft)}
+.porter-graph .title{font-size:17px;font-weight:600}
+.porter-graph .soft{font-size:14px;fill:var(--soft)}
 .porter-graph .edge{fill:none;stroke-linecap:round}
 .porter-graph .plus{stroke:var(--plus)}
 .porter-graph .minus{stroke:var(--minus);stroke-dasharray:6 5}
 .porter-graph .node{fill:var(--node);stroke:var(--ink);stroke-width:1.3}
 .porter-graph .name{text-anchor:middle;dominant-baseline:central;font-weight:600}
-.porter-graph .weight{font-size:10px;text-anchor:middle;dominant-baseline:central}
+.porter-graph .weight{font-size:12px;text-anchor:middle;dominant-baseline:central}
 </style>
 )";
 
@@ -182,7 +184,7 @@ class Picture {
                         graph_.nodes(), graph_.edges().size());
     svg_ +=
         fmt::format("<text class=\"soft\" x=\"24\" y=\"54\">{}: mixing rate α = {:.6g}</text>\n",
-                    mixing_.method, mixing_.alpha);
+                    mixing_.method, mixing_.alpha < kRoundingNoise ? 0 : mixing_.alpha);
   }
 
   // The middle control point of an edge that leads round the end of a torus, else the middle.
@@ -209,17 +211,38 @@ class Picture {
                           mark.forward, j, i, mark.backward);
   }
 
+  // Where along the edge a label hides neither under a node nor under another label.
+  NodePlace free_place(NodePlace a, NodePlace b, NodePlace c, double width) const {
+    const auto place = [&](double t) {
+      const double u = 1 - t;
+      return NodePlace{u * u * a.x + 2 * u * t * c.x + t * t * b.x,
+                       u * u * a.y + 2 * u * t * c.y + t * t * b.y};
+    };
+    const auto near = [](NodePlace p, NodePlace q, double dx, double dy) {
+      return std::abs(p.x - q.x) < dx && std::abs(p.y - q.y) < dy;
+    };
+    for (const double away : {0.0, -0.07, 0.07, -0.14, 0.14, -0.2, 0.2}) {
+      const auto p = place(layout_.label_at + away);
+      const double r = layout_.node_radius;
+      bool taken = std::ranges::any_of(
+          labels_, [&](NodePlace other) { return near(p, other, width, kWeightHeight); });
+      for (std::size_t i = 0; i < graph_.nodes() && !taken; ++i)
+        taken = near(p, at(i), width / 2 + r, kWeightHeight / 2 + r);
+      if (!taken) return p;
+    }
+    return place(layout_.label_at);
+  }
+
   void draw_weight(const EdgeMark& mark) {
     const auto a = at(mark.edge.first), b = at(mark.edge.second), c = bend(mark.edge);
-    const double t = layout_.label_at, u = 1 - t;
-    const double x = u * u * a.x + 2 * u * t * c.x + t * t * b.x;
-    const double y = u * u * a.y + 2 * u * t * c.y + t * t * b.y;
     const auto label = fixed(mark.weight());
-    const double width = 6.2 * static_cast<double>(label.size()) + 3;
+    const double width = 7.4 * static_cast<double>(label.size()) + 3;
+    const auto [x, y] = free_place(a, b, c, width);
+    labels_.push_back({x, y});
     svg_ += fmt::format(
-        "<rect class=\"back\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"14\" rx=\"4\"/>"
+        "<rect class=\"back\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"4\"/>"
         "<text class=\"weight\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-        x - width / 2, y - 7, width, x, y, label);
+        x - width / 2, y - kWeightHeight / 2, width, kWeightHeight, x, y, label);
   }
 
   void draw_node(std::size_t node) {
@@ -245,9 +268,6 @@ class Picture {
   void draw_legend(double y) {
     if (marks_.empty()) return;
     double x = 24;
-    svg_ += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\">edge weights</text>\n", x,
-                        y + 4);
-    x += 92;
     std::vector<double> of_sign[2];  // not negative, negative; the lightest first
     for (const auto& mark : marks_) of_sign[is_negative(mark.weight())].push_back(mark.weight());
     for (const auto& weights : {of_sign[1], of_sign[0]}) {
@@ -259,9 +279,10 @@ class Picture {
       draw_sample(x, y, low);
       x += 98;
     }
-    svg_ += fmt::format("<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}{}</text>\n", y + 24,
-                        uniform_ ? "all weights are equal" : "the wider, the larger the weight",
-                        of_sign[1].empty() ? "" : "; dashed: negative", left_out());
+    svg_ += fmt::format(
+        "<text class=\"soft\" x=\"24\" y=\"{:.1f}\">{}{}{}</text>\n", y + 24,
+        uniform_ ? "edge weights: all are equal" : "edge weights: the wider, the larger",
+        of_sign[1].empty() ? "" : "; dashed: negative", left_out());
   }
 
   std::string left_out() const {
@@ -275,6 +296,7 @@ class Picture {
   const Mixing& mixing_;
   NodeLayout layout_;
   std::vector<EdgeMark> marks_;
+  std::vector<NodePlace> labels_;  // those drawn so far
   double width_ = 0, shift_x_ = 0, heaviest_ = 0;
   bool uniform_ = false;
   std::string svg_;
