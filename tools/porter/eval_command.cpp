@@ -47,6 +47,25 @@ void write_target_predictions(const std::string& file, const Model& model, const
   write_file(file, text + "\n");
 }
 
+// An even sample of the rows that count, for a picture.
+std::vector<std::vector<TargetPoint>> sample_targets(const Model& model, const Dataset& data,
+                                                     std::span<const double> x) {
+  constexpr std::size_t kMostMarks = 500;
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    if (!data.is_void(row)) rows.push_back(row);
+  const auto marks = std::min(rows.size(), kMostMarks);
+  std::vector<std::vector<TargetPoint>> targets(data.outputs);
+  std::vector<double> predictions(data.outputs);
+  for (std::size_t i = 0; i < marks; ++i) {
+    const auto row = rows[i * rows.size() / marks];
+    model.predict_targets(x, data[row], predictions);
+    for (std::size_t o = 0; o < data.outputs; ++o)
+      targets[o].push_back({double{data.targets(row)[o]}, predictions[o]});
+  }
+  return targets;
+}
+
 void write_predictions(const std::string& file, const Model& model, const Dataset& data,
                        std::span<const double> x) {
   if (data.classes.empty()) return write_target_predictions(file, model, data, x);
@@ -160,6 +179,8 @@ void evaluate(const EvalArguments& options) {
   if (!data.classes.empty()) {
     result.majority_rate = majority_rate(data);
     result.assessment = assess(*model, data, x);
+  } else if (!options.html.empty()) {
+    result.targets = sample_targets(*model, data, x);
   }
   if (!options.predictions.empty()) write_predictions(options.predictions, *model, data, x);
   if (!options.html.empty()) write_file(options.html, eval_page(result));

@@ -9,6 +9,7 @@
 #include "io/json.hpp"
 #include "report/heat_map.hpp"
 #include "report/page.hpp"
+#include "report/table.hpp"
 #include "report/text.hpp"
 
 namespace porter::cli {
@@ -58,23 +59,33 @@ std::string confusion_table(const EvalResult& result) {
   return text + "\n";
 }
 
+// None and all are exact.
+std::string whole_percent(std::size_t count, double percent) {
+  if (count > 0 && percent < 0.5) return "<1";
+  return percent < 100 && percent >= 99.5 ? "99" : fmt::format("{:.0f}", percent);
+}
+
 HeatMap confusion_map(const EvalResult& result) {
   HeatMap map{.title = "Confusion",
-              .help = "share of a class's records that the model gives each class",
+              .help =
+                  "How many in a hundred records of a class (down) the model gives each class "
+                  "(across).",
               .x_title = "prediction",
               .y_title = "class",
-              .value_title = "share",
-              .higher_is_better = true};
-  for (std::size_t c = 0; c < result.classes.size(); ++c) {
-    map.x.push_back(name_of(result, c));
-    map.y.push_back(name_of(result, c));
-    const auto records = result.assessment->classes[c].records;
-    for (const auto count : result.assessment->confusion[c])
-      map.cells.push_back(
-          records == 0
-              ? HeatCell{}
-              : HeatCell{.value = static_cast<double>(count) / static_cast<double>(records),
-                         .tip = fmt::format("{} of {} records", count, records)});
+              .value_title = "% of the class",
+              .higher_is_better = true,
+              .range = Range{0, 100}};
+  for (std::size_t c = 0; c < result.classes.size(); ++c) map.x.push_back(name_of(result, c));
+  for (std::size_t row = result.classes.size(); row-- > 0;) {  // the first class at the top
+    map.y.push_back(name_of(result, row));
+    const auto records = result.assessment->classes[row].records;
+    for (const auto count : result.assessment->confusion[row]) {
+      auto& cell = map.cells.emplace_back();
+      if (records == 0) continue;
+      cell.value = 100 * static_cast<double>(count) / static_cast<double>(records);
+      cell.text = whole_percent(count, *cell.value);
+      cell.tip = fmt::format("{} of {} records", count, records);
+    }
   }
   return map;
 }
@@ -86,7 +97,8 @@ Plot roc_plot(const EvalResult& result) {
   chance.add(0, 0);
   chance.add(1, 1);
   return {.title = "ROC",
-          .help = fmt::format("the area under it is {:.4f}", result.assessment->auc.value_or(0)),
+          .help = fmt::format("The area under it is {:.4f}. Dotted: by chance.",
+                              result.assessment->auc.value_or(0)),
           .x = {.title = "false positives", .offer_log = false},
           .y = {.title = "true positives", .offer_log = false},
           .series = {curve, chance}};
@@ -99,24 +111,56 @@ Plot calibration_plot(const EvalResult& result) {
   ideal.add(0, 0);
   ideal.add(1, 1);
   return {.title = "Calibration",
-          .help = "records in ten groups by probability: what the model says and what is so",
+          .help =
+              "Records in up to ten groups by probability: what the model says and what is so. "
+              "Dotted: both are the same.",
           .x = {.title = fmt::format("predicted probability of {}", name_of(result, 1)),
                 .offer_log = false},
           .y = {.title = "observed share", .offer_log = false},
           .series = {bins, ideal}};
 }
 
+// A mark on the dotted line is exact.
+Plot target_plot(const EvalResult& result) {
+  Plot plot{.title = "Predictions",
+            .help =
+                "Each mark is a record: what is so and what the model says. Dotted: both are "
+                "the same.",
+            .x = {.title = "label", .offer_log = false},
+            .y = {.title = "prediction", .offer_log = false}};
+  Range range;
+  for (std::size_t t = 0; t < result.targets.size(); ++t) {
+    Series marks{.name = result.targets.size() == 1 ? std::string("records")
+                                                    : fmt::format("target {}", t + 1),
+                 .style = t,
+                 .points = true};
+    for (const auto& point : result.targets[t]) {
+      marks.add(point.label, point.prediction);
+      range.add(point.label);
+    }
+    plot.series.push_back(std::move(marks));
+  }
+  Series exact{.name = "exact", .style = 6, .companion = true};
+  for (const double at : {range.low, range.high}) exact.add(at, at);
+  plot.series.push_back(std::move(exact));
+  return plot;
+}
+
 std::string html_table(const EvalResult& result) {
-  std::string rows;
+  Table table{{text_column("class", "class"),
+               {"records", "records"},
+               {"precision", "precision"},
+               {"recall", "recall"},
+               {"f1", "F1"}}};
   for (std::size_t c = 0; c < result.classes.size(); ++c) {
     const auto& scores = result.assessment->classes[c];
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        escape_html(name_of(result, c)), scores.records, percent(scores.precision),
-                        percent(scores.recall), percent(scores.f1));
+    table.rows.push_back({{.text = name_of(result, c)},
+                          {.text = std::to_string(scores.records)},
+                          {.text = percent(scores.precision)},
+                          {.text = percent(scores.recall)},
+                          {.text = percent(scores.f1)}});
   }
-  return "<div class=scroll><table><thead><tr><th>class</th><th>records</th><th>precision</th>"
-         "<th>recall</th><th>F1</th></tr></thead><tbody>\n" +
-         rows + "</tbody></table></div>\n";
+  return "<div class=\"scroll\">\n" + table.to_html() + "</div>\n";
 }
 
 std::string headline(const EvalResult& result) {
@@ -129,6 +173,8 @@ std::string headline(const EvalResult& result) {
     text += fmt::format(", AUC {:.4f}", *result.assessment->auc);
   if (found.fit) text += fmt::format(", RMSE {:.6g}", found.fit->rmse);
   if (found.fit && found.fit->r2) text += fmt::format(", R2 {:.6f}", *found.fit->r2);
+  if (found.fit && found.fit->r2 && *found.fit->r2 < 0)
+    text += " (always answering the mean label scores 0)";
   return text;
 }
 
@@ -184,6 +230,10 @@ std::string eval_page(const EvalResult& result) {
     if (!figures.empty())
       sections += page_section("figures", "Figures", "<div class=\"plots\">" + figures + "</div>");
   }
+  if (!result.targets.empty() && !result.targets.front().empty())
+    sections += page_section(
+        "figures", "Figures",
+        "<div class=\"plots\">" + figure_html(target_plot(result), "targets") + "</div>");
   return page_shell("How good the model is", headline(result),
                     fmt::format("{} of {} on {} rows of {}", result.which, result.model,
                                 result.rows, result.data),

@@ -11,6 +11,11 @@
 
 namespace porter::cli {
 
+/// What is so and what the model says.
+struct TargetPoint {
+  double label = 0, prediction = 0;
+};
+
 struct EvalResult {
   std::string model, which, data;
   std::size_t rows = 0;
@@ -18,6 +23,8 @@ struct EvalResult {
   std::vector<std::string> classes;     ///< empty: a regression
   std::optional<double> majority_rate;  ///< this and the next: of classes
   std::optional<Assessment> assessment;
+  /// Of a regression: an even sample of the rows, a list for each target.
+  std::vector<std::vector<TargetPoint>> targets = {};
 };
 
 std::string eval_text(const EvalResult& result);
