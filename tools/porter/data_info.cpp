@@ -17,6 +17,7 @@
 #include "progress.hpp"
 #include "report/bar_chart.hpp"
 #include "report/page.hpp"
+#include "report/table.hpp"
 #include "report/text.hpp"
 
 namespace porter::cli {
@@ -82,16 +83,17 @@ BarChart gap_chart(const SchemaGuess& found) {
 }
 
 std::string columns_html(const SchemaGuess& found) {
-  std::string rows;
-  for (const auto& row : finding_rows(found)) {
-    rows += "<tr>";
-    for (const auto& cell : row) rows += "<td>" + escape_html(cell) + "</td>";
-    rows += "</tr>\n";
+  Table table;
+  for (std::size_t c = 0; c < kFindingHeads.size(); ++c)
+    table.columns.push_back(
+        {.key = kFindingHeads[c], .title = kFindingHeads[c], .is_text = !is_count_column(c)});
+  table.columns.push_back(text_column("why", "why"));
+  for (auto& cells : finding_rows(found)) {
+    auto& row = table.rows.emplace_back();
+    for (auto& cell : cells) row.push_back({.text = std::move(cell)});
+    row.push_back({.text = without_controls(found.columns[table.rows.size() - 1].why)});
   }
-  std::string head;
-  for (const auto* name : kFindingHeads) head += fmt::format("<th>{}</th>", name);
-  return "<div class=\"scroll\"><table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows +
-         "</tbody></table></div>\n";
+  return "<div class=\"scroll\">\n" + table.to_html() + "</div>\n";
 }
 
 std::string info_page(const DataPair& data, const std::optional<SchemaGuess>& found) {

@@ -42,8 +42,8 @@ void print_findings(const SchemaGuess& found) {
   const auto line = [&](const auto& cells, const std::string& why) {
     std::string text;
     for (std::size_t c = 0; c < kFindingHeads.size(); ++c)
-      text += c == 2 || c == 3 ? fmt::format("{:>{}}  ", cells[c], widths[c])
-                               : fmt::format("{:<{}}  ", cells[c], widths[c]);
+      text += is_count_column(c) ? fmt::format("{:>{}}  ", cells[c], widths[c])
+                                 : fmt::format("{:<{}}  ", cells[c], widths[c]);
     fmt::print("{}{}\n", text, why);
   };
   line(kFindingHeads, "why");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 namespace porter::cli {
 
 inline constexpr std::array kFindingHeads = {"column", "kind", "missing", "different", "numbers"};
+
+/// Whether they are numbers.
+inline constexpr bool is_count_column(std::size_t c) { return c == 2 || c == 3; }
 
 /// The cells under these heads, a row for each column of the file.
 std::vector<std::vector<std::string>> finding_rows(const SchemaGuess& found);
