@@ -152,7 +152,8 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
       sweep.settings, [](const auto& s) { return s.config && s.config->privacy; });
   notes.push_back(concat(
       "Tuning is not covered by any epsilon: ", sweep.settings.size(), " settings times ",
-      sweep.seeds.size(), " seeds", sweep.folds > 0 ? concat(" times ", sweep.folds, " folds") : "",
+      sweep.seeds.size(), sweep.seeds.size() == 1 ? " seed" : " seeds",
+      sweep.folds > 0 ? concat(" times ", sweep.folds, " folds") : "",
       " were trained on the same data and compared by raw figures. ",
       any_private ? "The epsilon of a run, here or later, is that of this one run alone; "
                     "tune on public data, or count the search too."

@@ -126,7 +126,9 @@ Table stored_table(const Study& study, const GridResult& result) {
            number_cell(high),
            number_cell(stored),
            number_cell(off, [](double value) { return fmt::format("{:+.4f}", value); }),
-           number_cell(percent, [](double value) { return fmt::format("{:+.1f}", value); })});
+           number_cell(percent, [](double value) {
+             return fmt::format("{:+.1f}", std::abs(value) < 0.05 ? 0.0 : value);  // no "-0.0"
+           })});
     }
   }
   return table;

@@ -93,8 +93,10 @@ void add_configs(const Study& study, const GridResult& result, StudyReport& repo
 StudyReport study_report(const Study& study, const GridResult& result, const std::string& command) {
   StudyReport report{
       .name = study.name, .title = study.title, .about = study.about, .command = command};
-  report.meta = concat(study.settings.size(), " settings, seeds 1 to ", study.seeds.size(),
-                       " · porter ", kVersion);
+  report.meta =
+      concat(study.settings.size(), study.settings.size() == 1 ? " setting, " : " settings, ",
+             study.seeds.size() == 1 ? "seed " : "seeds 1 to ", study.seeds.size(), " · porter ",
+             kVersion);
   add_warnings(study, result, report);
   if (study.kind == StudyKind::curves)
     add_curves(study, result, report);
