@@ -150,7 +150,9 @@ summary h3 { display: inline; color: var(--ink); }
   figure.heat .chart { min-width: min(500px, 0.85 * var(--width, 0px)); }
   .chart.wide { display: none; } .chart.narrow { display: block; }
   td.long, #settings td.long { min-width: 260px; } }
-@media print { :root { --page: #fff; } .chart text, .chart .tick { font-size: 16px; }
+@media print { :root { --page: #fff; }
+  .plot .chart text, .plot .chart .tick, .plot .chart .reference-label { font-size: 16px; }
+  th:first-child, td:first-child { position: static; background: none; }
   .meta, .note, .notes, .runs, figcaption p, dt, .legend { font-size: 11px; } body { max-width: none; padding: 0; font-size: 12px; }
   .plots { grid-template-columns: 1fr 1fr; gap: 10px; } .plot input, .plot label, .tabs > label, .live { display: none; }
   figure, article, .privacy, tr { break-inside: avoid; } .scroll { overflow: visible; }
