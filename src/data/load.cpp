@@ -193,7 +193,7 @@ void name_classes(DataPair& pair, const Label& label) {
 // A schema says all of that itself.
 void check_schema(const DataOptions& options, bool idx) {
   if (!options.schema) return;
-  const auto& label = options.schema->label;
+  const auto& label = options.schema->labels.front();
   require(!idx && !options.train.empty(), ErrorKind::usage,
           "data.schema: it describes the columns of a csv file; expected data.train");
   require(options.classes.empty() && options.features == 0, ErrorKind::usage,
@@ -222,11 +222,11 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
   check_width(tables.train, options.features);
   check_same_features(tables);
   auto classes = options.classes;
-  if (options.schema) classes = class_numbers(options.schema->label);
+  if (options.schema) classes = class_numbers(options.schema->labels.front());
   if (classes.empty() && options.guarantee) classes = known_data(options.name).classes;
   auto pair = label_tables(std::move(tables.train), std::move(tables.test), options.regression,
                            std::move(classes), broken);
-  if (options.schema) name_classes(pair, options.schema->label);
+  if (options.schema) name_classes(pair, options.schema->labels.front());
   pair.source = std::move(tables.source) + reader.note();
   hold_out(options, pair);
   scale_and_add_bias(pair, options.scale, options.bias);

@@ -53,14 +53,19 @@ RowEncoder::RowEncoder(const Schema& schema, std::span<const std::string_view> n
     ++used;
   }
   sparse_ = features_ > kDenseFeaturesPerColumn * used;
-  label_field_ =
-      in_order ? std::optional(schema.columns.size()) : find_field(names, schema.label.name);
-  require(label_field_ || !label_needed, ErrorKind::io, "expected the label ",
-          as_found(schema.label.name), " as the schema says, found the columns ",
-          list_names(names));
-  if (in_order) fields_ = schema.columns.size() + (label_needed ? 1 : 0);
-  if (in_order && !label_needed) label_field_.reset();
-  for (const auto& name : schema.label.classes)
+  if (label_needed) find_labels(names);
+  if (in_order) fields_ = schema.columns.size() + label_fields_.size();
+}
+
+void RowEncoder::find_labels(std::span<const std::string_view> names) {
+  for (const auto& label : schema_.labels) {
+    const auto field = names.empty() ? std::optional(schema_.columns.size() + label_fields_.size())
+                                     : find_field(names, label.name);
+    require(field.has_value(), ErrorKind::io, "expected the label ", as_found(label.name),
+            " as the schema says, found the columns ", list_names(names));
+    label_fields_.push_back(*field);
+  }
+  for (const auto& name : schema_.labels.front().classes)
     classes_.emplace(name, static_cast<float>(classes_.size()));
 }
 
@@ -156,18 +161,26 @@ void RowEncoder::add(std::span<const std::string_view> fields, Dataset& data) co
   }
 }
 
-float RowEncoder::label(std::span<const std::string_view> fields) const {
-  const auto& label = schema_.label;
-  const auto field = fields[*label_field_];
-  try {
-    if (label.number()) return static_cast<float>((number(field) - label.mean) / label.deviation);
-    const auto found = classes_.find(field);
-    require(found != classes_.end(), ErrorKind::io, "expected one of the ", label.classes.size(),
-            " classes of the schema, found ", field.empty() ? "nothing" : as_found(field));
-    return found->second;
-  } catch (const Error& error) {
-    fail(error.kind(), "label ", as_found(label.name), ": ", error.what());
+float RowEncoder::encode(const Label& label, std::string_view field) const {
+  if (label.number()) {
+    const double scaled = label.scaled(number(field));
+    require(fits_float(scaled), ErrorKind::io, "expected a finite number when scaled, found ",
+            scaled);
+    return static_cast<float>(scaled);
   }
+  const auto found = classes_.find(field);
+  require(found != classes_.end(), ErrorKind::io, "expected one of the ", label.classes.size(),
+          " classes of the schema, found ", field.empty() ? "nothing" : as_found(field));
+  return found->second;
+}
+
+void RowEncoder::add_labels(std::span<const std::string_view> fields,
+                            std::vector<double>& labels) const {
+  for (std::size_t l = 0; l < schema_.labels.size(); ++l) try {
+      labels.push_back(double{encode(schema_.labels[l], fields[label_fields_[l]])});
+    } catch (const Error& error) {
+      fail(error.kind(), "label ", as_found(schema_.labels[l].name), ": ", error.what());
+    }
 }
 
 }  // namespace porter

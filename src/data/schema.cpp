@@ -99,8 +99,11 @@ std::string to_toml(const Schema& schema) {
   if (format.missing != standard.missing)
     text += concat("missing = ", list_text(format.missing), '\n');
 
-  text += concat("\n[label]\nname = ", in_quotes(schema.label.name), '\n');
-  for (const auto& [key, value] : meaning(schema.label)) text += concat(key, " = ", value, '\n');
+  for (const auto& label : schema.labels) {
+    text += schema.labels.size() == 1 ? "\n[label]\n" : "\n[[label]]\n";
+    text += concat("name = ", in_quotes(label.name), '\n');
+    for (const auto& [key, value] : meaning(label)) text += concat(key, " = ", value, '\n');
+  }
 
   for (const auto& column : schema.columns) {
     text += concat("\n[[column]]\nname = ", in_quotes(column.name), '\n');
@@ -112,9 +115,13 @@ std::string to_toml(const Schema& schema) {
 
 // Columns that are not used say nothing, and an owner may not even have them.
 std::map<std::string, std::string> schema_facts(const Schema& schema) {
-  std::map<std::string, std::string> facts = {
-      {"label", concat(in_quotes(schema.label.name), ", ", one_line(meaning(schema.label)))}};
-  std::size_t place = 0;
+  std::map<std::string, std::string> facts;
+  std::size_t target = 0, place = 0;
+  for (const auto& label : schema.labels)
+    if (schema.labels.size() == 1)
+      facts["label"] = concat(in_quotes(label.name), ", ", one_line(meaning(label)));
+    else
+      facts["label " + label.name] = concat("place ", ++target, ", ", one_line(meaning(label)));
   for (const auto& column : schema.columns)
     if (column.kind != ColumnKind::drop)
       facts["column " + column.name] = concat("place ", ++place, ", ", one_line(meaning(column)));

@@ -158,12 +158,17 @@ Column guess_column(const Tally& tally, const GuessOptions& options, ColumnFindi
   return column;
 }
 
-Label guess_label(const Tally& tally, ColumnFinding& finding) {
+Label guess_label(const Tally& tally, bool one_of_several, ColumnFinding& finding) {
   Label label{.name = finding.name};
   require(tally.missing == 0, ErrorKind::io, "the label ", as_found(finding.name),
           " is missing in ", tally.missing, " of ", tally.records,
           " records; remove them, or choose another label");
-  if (tally.all_numbers() && (tally.more || tally.values.size() > kFewClasses || !tally.whole)) {
+  require(tally.all_numbers() || !one_of_several, ErrorKind::io, "the label ",
+          as_found(finding.name), ": several labels are the targets of a regression; expected ",
+          "numbers, found ", tally.records - tally.numbers, " of ", tally.records,
+          " records with a text");
+  if (tally.all_numbers() &&
+      (one_of_several || tally.more || tally.values.size() > kFewClasses || !tally.whole)) {
     label.mean = 0;
     label.deviation =
         std::max(rounded_out(std::max(std::abs(tally.least), std::abs(tally.most))), 1e-6);
@@ -179,8 +184,7 @@ Label guess_label(const Tally& tally, ColumnFinding& finding) {
   return label;
 }
 
-std::size_t find_label(const std::string& label, const std::vector<std::string>& names) {
-  if (label.empty()) return names.size() - 1;
+std::size_t find_column(const std::string& label, const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, label);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto place = parse_number<std::size_t>(label);
@@ -190,6 +194,25 @@ std::size_t find_label(const std::string& label, const std::vector<std::string>&
           "--label: expected the name of a column or its place from 1 to ", names.size(),
           ", found \"", label, "\"; the columns are ", all);
   return *place - 1;
+}
+
+// The places of the labels. Without a header columns are known by their place, with labels last.
+std::vector<std::size_t> find_labels(const GuessOptions& options,
+                                     const std::vector<std::string>& names, bool header,
+                                     const std::string& source) {
+  if (options.labels.empty()) return {names.size() - 1};
+  std::vector<std::size_t> places;
+  for (const auto& label : options.labels) {
+    places.push_back(find_column(label, names));
+    require(std::ranges::count(places, places.back()) == 1, ErrorKind::usage,
+            "--label: the column \"", names[places.back()], "\" is given twice");
+  }
+  if (header) return places;
+  std::ranges::sort(places);
+  require(places.front() + places.size() == names.size(), ErrorKind::usage, source,
+          ": without a header labels must be the last columns, found one in column ",
+          places.front() + 1);
+  return places;
 }
 
 // The names of the columns; a first line that is no header is counted.
@@ -249,22 +272,21 @@ SchemaGuess guess_schema(TextInput& input, const GuessOptions& options) {
   guess.records = tallies.front().records;
   require(guess.records > 0, ErrorKind::io, input.name(), ": expected records, found none");
 
-  const auto label = find_label(options.label, names);
+  const auto places = find_labels(options, names, format.header, input.name());
+  guess.schema.labels.resize(places.size());
   for (std::size_t c = 0; c < names.size(); ++c) {
     const auto& tally = tallies[c];
     ColumnFinding finding{names[c],   tally.numbers, tally.missing, tally.values.size(),
                           tally.more, tally.least,   tally.most,    {}};
-    if (c == label)
-      guess.schema.label = guess_label(tally, finding);
+    if (const auto label = std::ranges::find(places, c); label != places.end())
+      guess.schema.labels[static_cast<std::size_t>(label - places.begin())] =
+          guess_label(tally, places.size() > 1, finding);
     else
       guess.schema.columns.push_back(guess_column(tally, options, finding));
     format.decimal_comma = format.decimal_comma ||
                            (tally.all_numbers() && tally.commas > 0 && format.separator != ',');
     guess.columns.push_back(std::move(finding));
   }
-  // Without a header columns are known by their place, with the label last.
-  require(format.header || label + 1 == names.size(), ErrorKind::usage, input.name(),
-          ": without a header the label must be the last column, found it in column ", label + 1);
   require(!guess.schema.features().empty(), ErrorKind::io, input.name(),
           ": no column is left to learn from");
   return guess;

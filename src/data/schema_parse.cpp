@@ -63,10 +63,21 @@ void read_deviation(TomlSection& section, double& mean, double& deviation) {
   section.check(deviation > 0, "deviation", "expected a number > 0, found ", deviation);
 }
 
-Label read_label(const toml::table& root, const std::string& source) {
-  TomlSection section(root, "label", source);
-  require(section.present(), ErrorKind::usage, source,
-          ": expected a section [label] with the name of the column that is learned");
+// One of several sections [[what]].
+const toml::table* table_of(const toml::node& node, const char* all, const char* what,
+                            const std::string& source) {
+  require(node.is_table(), ErrorKind::usage, toml_place(node, source), ": expected ", all, " as [[",
+          what, "]] sections, found ", toml_text(node));
+  return node.as_table();
+}
+
+// What it is called in errors; its own where it has one.
+std::string name_in(const toml::node& node) {
+  const auto* name = node.is_table() ? node.as_table()->get("name") : nullptr;
+  return name != nullptr && name->is_string() ? *name->value<std::string>() : std::string();
+}
+
+Label read_label(TomlSection section) {
   Label label;
   section.read("name", label.name);
   section.check(!label.name.empty(), "name", "expected the name of a column, found nothing");
@@ -83,6 +94,30 @@ Label read_label(const toml::table& root, const std::string& source) {
   if (label.number()) read_deviation(section, label.mean, label.deviation);
   section.refuse_unknown_keys();
   return label;
+}
+
+// [label], or several of a regression as [[label]].
+std::vector<Label> read_labels(const toml::table& root, const std::string& source) {
+  const auto* node = root.get("label");
+  require(node != nullptr, ErrorKind::usage, source,
+          ": expected a section [label] with the name of the column that is learned");
+  const auto* list = node->as_array();
+  require(list == nullptr || !list->empty(), ErrorKind::usage, toml_place(*node, source),
+          ": expected labels as [[label]] sections, found none");
+  if (list == nullptr) return {read_label(TomlSection(root, "label", source))};
+  std::vector<Label> labels;
+  std::set<std::string> names;
+  for (const auto& item : *list) {
+    labels.push_back(read_label(
+        TomlSection(table_of(item, "labels", "label", source), "label " + name_in(item), source)));
+    require(names.insert(labels.back().name).second, ErrorKind::usage, toml_place(item, source),
+            ": the label \"", labels.back().name, "\" is listed twice");
+  }
+  for (const auto& label : labels)
+    require(labels.size() == 1 || label.number(), ErrorKind::usage, toml_place(*node, source),
+            ": several labels are the targets of a regression, numbers, but \"", label.name,
+            "\" has classes");
+  return labels;
 }
 
 void read_range(TomlSection& section, Column& column) {
@@ -148,13 +183,9 @@ void read_category(TomlSection& section, Column& column) {
 }
 
 Column read_column(const toml::node& node, const std::string& source) {
-  const auto* table = node.as_table();
-  require(table != nullptr, ErrorKind::usage, toml_place(node, source),
-          ": expected columns as [[column]] sections, found ", toml_text(node));
   Column column;
-  const auto* name = table->get("name");
-  if (name != nullptr && name->is_string()) column.name = *name->value<std::string>();
-  TomlSection section(table, "column " + column.name, source);
+  TomlSection section(table_of(node, "columns", "column", source), "column " + name_in(node),
+                      source);
   section.read("name", column.name);
   require(!column.name.empty(), ErrorKind::usage, toml_place(node, source),
           ": expected the name of the column, found none");
@@ -167,17 +198,18 @@ Column read_column(const toml::node& node, const std::string& source) {
   return column;
 }
 
-std::vector<Column> read_columns(const toml::table& root, const Label& label,
+std::vector<Column> read_columns(const toml::table& root, const std::vector<Label>& labels,
                                  const std::string& source) {
   const auto* list = root.get_as<toml::array>("column");
   require(list != nullptr && !list->empty(), ErrorKind::usage, source,
           ": expected a section [[column]] for every column, found none");
   std::vector<Column> columns;
-  std::set<std::string> names = {label.name};
+  std::set<std::string> names;
+  for (const auto& label : labels) names.insert(label.name);
   for (const auto& node : *list) {
     columns.push_back(read_column(node, source));
     require(names.insert(columns.back().name).second, ErrorKind::usage, toml_place(node, source),
-            ": the column \"", columns.back().name, "\" is listed twice, or is the label");
+            ": the column \"", columns.back().name, "\" is listed twice, or is a label");
   }
   return columns;
 }
@@ -192,8 +224,8 @@ Schema parse_schema(std::string_view text, const std::string& source) {
             "; a schema has [file], [label] and [[column]]");
   Schema schema;
   schema.format = read_format(root, source);
-  schema.label = read_label(root, source);
-  schema.columns = read_columns(root, schema.label, source);
+  schema.labels = read_labels(root, source);
+  schema.columns = read_columns(root, schema.labels, source);
   const auto features = schema.features().size();
   require(features > 0, ErrorKind::usage, source, ": every column is dropped");
   require(features <= kMaxSchemaFeatures, ErrorKind::usage, source, ": expected at most ",

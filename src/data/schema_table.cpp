@@ -26,13 +26,14 @@ class SchemaDecoder : TextTable {
       : TextTable(input.name(), schema.features().size(), broken),
         rows_(input, schema, {.label = true, .guarantee = keep_broken_}) {
     if (rows_.encoder().sparse()) table_.data.row_starts = {0};
+    table_.data.outputs = schema.labels.size();
   }
 
   FileTable decode() {
     while (rows_.next()) {
       line_ = rows_.line();
       add_row([&] {
-        table_.labels.push_back(double{rows_.label()});
+        rows_.add_labels(table_.labels);
         table_.lines.push_back(line_);
         rows_.add_to(table_.data);
       });
@@ -82,9 +83,9 @@ auto SchemaRows::located(const Use& use) {
   }
 }
 
-float SchemaRows::label() {
+void SchemaRows::add_labels(std::vector<double>& labels) {
   const auto record = fields();
-  return located([&] { return encoder_.label(record); });
+  located([&] { encoder_.add_labels(record, labels); });
 }
 
 void SchemaRows::add_to(Dataset& data) {

@@ -81,8 +81,8 @@ TextTable::TextTable(const std::string& name, std::size_t features, BrokenRows b
 // In place of row `row`, the last one, which was read in part or not at all.
 void TextTable::add_void(std::size_t row) {
   auto& data = table_.data;
-  table_.labels.resize(row);
-  table_.labels.push_back(0);
+  table_.labels.resize(row * data.outputs);
+  table_.labels.resize((row + 1) * data.outputs, 0.0);
   table_.lines.resize(row);
   table_.lines.push_back(line_);
   if (data.sparse()) {

@@ -91,15 +91,16 @@ Json score_json(const ModelCard& card, Score score, const std::string& name) {
 }
 
 // In the units of the table.
-void undo_target_scale(const FlatModel& flat, Score& score) {
-  score.intercept = score.intercept * flat.target_deviation + flat.target_mean;
-  for (double& weight : score.weights) weight *= flat.target_deviation;
+void undo_target_scale(const FlatModel& flat, std::size_t target, Score& score) {
+  const double deviation = flat.target_deviations[target];
+  score.intercept = score.intercept * deviation + flat.target_means[target];
+  for (double& weight : score.weights) weight *= deviation;
 }
 
 std::string score_name(const ModelCard& card, const FlatModel& flat, std::size_t number) {
   if (flat.answer == Answer::one_score) return card.classes[1];
   if (flat.answer == Answer::scores) return card.classes[number];
-  return card.schema ? card.schema->label.name : "target " + std::to_string(number + 1);
+  return card.schema ? card.schema->labels[number].name : "target " + std::to_string(number + 1);
 }
 
 const char* formula(Answer answer) {
@@ -124,7 +125,7 @@ std::string to_coefficients(const SavedModel& saved, const FlatModel& flat) {
   for (std::size_t o = 0; o < layer.outputs; ++o) {
     const auto row = std::span(layer.weights).subspan(o * layer.inputs, layer.inputs);
     auto score = unscaled(card.scaling, row, layer.biases[o]);
-    undo_target_scale(flat, score);
+    if (flat.answer == Answer::numbers) undo_target_scale(flat, o, score);
     scores.push_back(score_json(card, std::move(score), score_name(card, flat, o)));
   }
   const Json json = {

@@ -138,15 +138,20 @@ std::string answer_code(const ModelCard& card, const FlatModel& flat) {
     return std::string(flat.answer == Answer::one_score ? cpp_parts::kOneScore
                                                         : cpp_parts::kScores) +
            cpp_parts::kClassNames;
-  return fmt::format(cpp_parts::kNumbers, shortest(flat.target_deviation),
-                     shortest(flat.target_mean)) +
+  return fmt::format(cpp_parts::kNumbers, table(flat.target_deviations), table(flat.target_means)) +
          (card.outputs == 1 ? cpp_parts::kOneNumber : cpp_parts::kSeveralNumbers);
 }
 
 std::string class_table(const ModelCard& card) {
-  if (card.classes.empty())
-    return fmt::format("inline constexpr std::size_t output_count = {};\n", card.outputs);
   std::vector<std::string> names;
+  if (card.classes.empty()) {
+    if (card.schema)
+      for (const auto& label : card.schema->labels) names.push_back(cpp_literal(label.name));
+    return fmt::format("inline constexpr std::size_t output_count = {};\n", card.outputs) +
+           (names.empty() ? ""
+                          : fmt::format("inline constexpr std::string_view output_names[] = {};\n",
+                                        table(names)));
+  }
   for (const auto& name : card.classes) names.push_back(cpp_literal(name));
   return fmt::format(
       "inline constexpr std::size_t class_count = {};\n"

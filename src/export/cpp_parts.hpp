@@ -189,9 +189,13 @@ inline std::string_view predict(const Features& features) {
 )";
 
 inline constexpr const char* kNumbers = R"(namespace detail {{
+inline constexpr double target_deviations[] = {};
+inline constexpr double target_means[] = {};
+
 inline std::vector<double> targets(const Features& features) {{
   auto values = scores(features);
-  for (double& y : values) y = y * {} + {};
+  for (std::size_t o = 0; o < output_count; ++o)
+    values[o] = values[o] * target_deviations[o] + target_means[o];
   return values;
 }}
 }}  // namespace detail

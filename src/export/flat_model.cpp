@@ -69,9 +69,11 @@ FlatModel flatten(const SavedModel& saved, const std::string& which) {
     flat.layers.back().biases.assign(biases.begin(), biases.end());
   }
   if (card.scaling.bias) fold_ones(flat.layers.front(), ones_value(card.scaling));
-  if (card.schema && card.schema->label.number()) {
-    flat.target_mean = card.schema->label.mean;
-    flat.target_deviation = card.schema->label.deviation;
+  flat.target_means.assign(card.outputs, 0);
+  flat.target_deviations.assign(card.outputs, 1);
+  for (std::size_t o = 0; card.schema && o < card.outputs; ++o) {
+    flat.target_means[o] = card.schema->labels[o].mean;  // 0 and 1 of classes
+    flat.target_deviations[o] = card.schema->labels[o].deviation;
   }
   return flat;
 }

@@ -28,7 +28,8 @@ struct FlatModel {
   ActivationKind activation = ActivationKind::sigmoid;
   Answer answer = Answer::scores;
   std::size_t features = 0;  ///< of the table; the column of ones is in the biases
-  double target_mean = 0, target_deviation = 1;  ///< what predictions are to be scaled back by
+  /// What predictions are to be scaled back by, one for each target.
+  std::vector<double> target_means = {}, target_deviations = {};
 };
 
 /// Error{usage} if it has no features; errors of SavedModel::parameters.

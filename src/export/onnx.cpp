@@ -188,9 +188,13 @@ class OnnxExport {
                       {values});
   }
 
+  OnnxName targets_row(const std::vector<double>& numbers) {
+    return graph_.constant(numbers, {1, numbers.size()}, real_);
+  }
+
   void add_values(const OnnxName& scores) {
-    const auto spread = graph_.add("Mul", {scores, number(flat_.target_deviation, real_)});
-    const auto values = graph_.add("Add", {spread, number(flat_.target_mean, real_)});
+    const auto spread = graph_.add("Mul", {scores, targets_row(flat_.target_deviations)});
+    const auto values = graph_.add("Add", {spread, targets_row(flat_.target_means)});
     graph_.output(where(refused_, kNan, values, real_), "value", real_, card_.outputs);
   }
 
@@ -228,11 +232,16 @@ class OnnxExport {
 
 void require_expressible(const SavedModel& saved, const FlatModel& flat, bool wide) {
   std::size_t parameters = 0;
-  double largest = std::max(std::abs(flat.target_mean), std::abs(flat.target_deviation));
+  double largest = 0;
+  const auto measure = [&](const std::vector<double>& values) {
+    for (const double value : values) largest = std::max(largest, std::abs(value));
+  };
+  measure(flat.target_means);
+  measure(flat.target_deviations);
   for (const auto& layer : flat.layers) {
     parameters += layer.weights.size() + layer.biases.size();
-    for (const auto* part : {&layer.weights, &layer.biases})
-      for (const double value : *part) largest = std::max(largest, std::abs(value));
+    measure(layer.weights);
+    measure(layer.biases);
   }
   require(wide || largest <= kLargest, ErrorKind::usage, saved.source, ": a parameter of ", largest,
           " does not fit float32; use --double");

@@ -118,9 +118,12 @@ void check_sizes(const ModelCard& card, const std::string& source) {
           card.outputs, " outputs, ", card.classes.size(), " classes");
   if (!card.schema) return;
   const auto columns = card.schema->features().size() + (card.scaling.bias ? 1 : 0);
-  require(columns == card.features && card.schema->label.classes == card.classes, ErrorKind::io,
-          source, ": its schema has ", columns, " features and ", card.schema->label.classes.size(),
+  const auto& labels = card.schema->labels;
+  require(columns == card.features && labels.front().classes == card.classes, ErrorKind::io, source,
+          ": its schema has ", columns, " features and ", labels.front().classes.size(),
           " classes, the model ", card.features, " and ", card.classes.size());
+  require(labels.size() == card.outputs, ErrorKind::io, source, ": its schema has ", labels.size(),
+          " labels, the model ", card.outputs, " outputs");
 }
 
 }  // namespace

@@ -85,6 +85,57 @@ TEST_F(TableCommand, RefusesInOneLineAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(dir_ / "s2"));
 }
 
+// Each in its own unit, under its own name, whatever the order in the file.
+TEST_F(TableCommand, LearnsSeveralTargets) {
+  std::string text = "\"pulse, rest\",age,job,height\n";
+  for (int i = 0; i < 120; ++i) {
+    const int age = 20 + i * 7 % 50, cook = i % 3 == 0 ? 1 : 0;
+    text += std::to_string(100 - age + 10 * cook) + "," + std::to_string(age) +
+            (cook == 1 ? ",cook," : ",clerk,") + std::to_string(1500 + 4 * age) + "\n";
+  }
+  write_file(dir_ / "two.csv", text);
+  const auto found =
+      done("data schema two.csv --label height --label 'pulse, rest' --out two.toml").output;
+  EXPECT_NE(found.find("label: a number"), std::string::npos) << found;
+  done(
+      "run c.toml --out run --set data.train=two.csv --set data.schema=two.toml --set "
+      "model.name=linear --set model.loss=squared --set algorithm.clip=none --set "
+      "algorithm.rounds=3000 --set algorithm.step=0.3");
+  write_file(dir_ / "new.csv", "job,age\ncook,30\nclerk,60\n");
+  const auto predicted = done("predict run --data new.csv").output;
+  double values[4] = {};
+  ASSERT_EQ(std::sscanf(predicted.c_str(), "height,\"pulse, rest\"\n%lf,%lf\n%lf,%lf\n", values,
+                        values + 1, values + 2, values + 3),
+            4)
+      << predicted;
+  const double expected[] = {1620, 80, 1740, 40};
+  for (const int i : {0, 1, 2, 3}) EXPECT_NEAR(values[i], expected[i], 3) << predicted;
+
+  const auto eval =
+      nlohmann::json::parse(done("eval run --data two.csv --json --predictions p.csv").output);
+  EXPECT_GT(eval["r2"], 0.99);
+  EXPECT_TRUE(
+      read_file(dir_ / "p.csv")
+          .starts_with(
+              "label_height,\"label_pulse, rest\",prediction_height,\"prediction_pulse, rest\"\n"));
+  const auto shown = done("model show run").output;
+  EXPECT_NE(shown.find("2 numbers: height, pulse, rest"), std::string::npos) << shown;
+  const auto info = done("data info --train two.csv --schema two.toml").output;
+  EXPECT_NE(info.find("2 targets in each row"), std::string::npos) << info;
+
+  expect_refused("data schema two.csv --out out ",
+                 {{"--label height --label nothing", "--label: expected the name of a column"},
+                  {"--label height --label height", "is given twice"}});
+  const auto texts = porter("data schema two.csv --out out --label height --label job");
+  EXPECT_EQ(texts.exit_code, 1);
+  EXPECT_NE(texts.output.find("the label 'job': several labels"), std::string::npos);
+  const auto classes =
+      porter("run c.toml --out out --set data.train=two.csv --set data.schema=two.toml");
+  EXPECT_EQ(classes.exit_code, 2);
+  EXPECT_NE(classes.output.find("the label \"height\" is a number"), std::string::npos)
+      << classes.output;
+}
+
 // A first record with a mistake is no header.
 TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
   write_file(dir_ / "n.csv", "a,b,y\n1,2,0\n3,1,1\n2,2,0\n4,1,1\n");

@@ -33,12 +33,12 @@ std::string people(int rows) {
 }
 
 TEST(SchemaGuess, TellsKindsOfColumns) {
-  const auto found = guess(people(100), {.label = "income"});
+  const auto found = guess(people(100), {.labels = {"income"}});
   EXPECT_EQ(found.records, 100U);
   EXPECT_EQ(found.schema.format.separator, ';');
   EXPECT_TRUE(found.schema.format.header);
   EXPECT_TRUE(found.schema.format.decimal_comma);
-  EXPECT_EQ(found.schema.label.classes, (std::vector<std::string>{"<=50K", ">50K"}));
+  EXPECT_EQ(found.schema.labels.front().classes, (std::vector<std::string>{"<=50K", ">50K"}));
   for (const auto* dropped : {"person_id", "name", "born"})
     EXPECT_EQ(column(found, dropped).kind, ColumnKind::drop) << dropped;
   const auto& age = column(found, "age");
@@ -52,9 +52,9 @@ TEST(SchemaGuess, TellsKindsOfColumns) {
 }
 
 TEST(SchemaGuess, ItsDraftIsASchemaThatReadsTheFile) {
-  const auto text = draft_text(guess(people(100), {.label = "income"}), "f");
+  const auto text = draft_text(guess(people(100), {.labels = {"income"}}), "f");
   const auto schema = parse_schema(text, "draft");
-  EXPECT_EQ(to_toml(schema), to_toml(guess(people(100), {.label = "income"}).schema));
+  EXPECT_EQ(to_toml(schema), to_toml(guess(people(100), {.labels = {"income"}}).schema));
   EXPECT_NE(text.find("# person_id is dropped"), std::string::npos);
 }
 
@@ -69,11 +69,24 @@ TEST(SchemaGuess, ItsRangesAreRanges) {
 }
 
 TEST(SchemaGuess, TakesTheLabelByNameOrPlace) {
-  EXPECT_EQ(guess("a,b\n1,0\n2,1\n").schema.label.name, "b");
-  EXPECT_EQ(guess("a,b\n1,0\n2,1\n", {.label = "1"}).schema.label.name, "a");
-  EXPECT_EQ(guess("1,2,0\n2,3,1\n").schema.label.name, "column 3");
+  EXPECT_EQ(guess("a,b\n1,0\n2,1\n").schema.labels.front().name, "b");
+  EXPECT_EQ(guess("a,b\n1,0\n2,1\n", {.labels = {"1"}}).schema.labels.front().name, "a");
+  EXPECT_EQ(guess("1,2,0\n2,3,1\n").schema.labels.front().name, "column 3");
   EXPECT_FALSE(guess("1,2,0\n2,3,1\n").schema.format.header);
-  EXPECT_TRUE(guess("a,b\n1,0.5\n2,1.25\n").schema.label.number());
+  EXPECT_TRUE(guess("a,b\n1,0.5\n2,1.25\n").schema.labels.front().number());
+}
+
+TEST(SchemaGuess, TakesSeveralLabelsAsTargets) {
+  const auto found = guess("a,b,c\n1,0,7\n2,1,-250\n", {.labels = {"c", "a"}}).schema;
+  ASSERT_EQ(found.labels.size(), 2U);
+  EXPECT_EQ(found.labels[0].name, "c");
+  EXPECT_EQ(found.labels[1].name, "a");
+  EXPECT_TRUE(found.labels[1].number())
+      << "few whole numbers are targets, too, where there are two";
+  EXPECT_EQ(found.labels[0].deviation, 300);
+  EXPECT_EQ(found.columns.size(), 1U);
+  const auto bare = guess("1,0,7\n2,1,-250\n", {.labels = {"3", "2"}}).schema;
+  EXPECT_EQ(bare.labels[0].name, "column 2") << "without a header they are in the file's order";
 }
 
 TEST(SchemaGuess, NamesWhatIsWrong) {
@@ -92,12 +105,19 @@ TEST(SchemaGuess, NamesWhatIsWrong) {
   says("a,b\n1,2,3\n", {}, "f, line 2: expected 2 columns as in the first line, found 3");
   says("a,b\n1,x\n2,\n", {}, "the label 'b' is missing in 1 of 2 records");
   says("a,b\n1,x\n2,x\n", {}, "expected at least two classes");
-  says("a,b\n1,x\n2,y\n", {.label = "c"}, "the columns are a, b");
+  says("a,b\n1,x\n2,y\n", {.labels = {"c"}}, "the columns are a, b");
   says("a,b\n1,x\n2,y\n", {.drop = {"c"}}, "there is no column \"c\"");
   says("a,a\n1,x\n2,y\n", {}, "two columns are called 'a'");
   says("a,b\n\xE4,x\n2,y\n", {}, "expected UTF-8");
   says("\xE4,9\n2,y\n", {}, "expected UTF-8");
   says("x,b\n1,a\n1,b\n", {}, "no column is left");
+  says("a,b,c\n1,x,2\n2,y,3\n", {.labels = {"b", "c"}},
+       "the label 'b': several labels are the targets of a regression; expected numbers, found 2 "
+       "of 2 records with a text");
+  says("a,b,c\n1,2,2\n2,,3\n", {.labels = {"b", "c"}},
+       "the label 'b' is missing in 1 of 2 records");
+  says("a,b\n1,x\n2,y\n", {.labels = {"b", "2"}}, "the column \"b\" is given twice");
+  says("1,2,3\n2,3,4\n", {.labels = {"1", "2"}}, "without a header labels must be the last");
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ TEST(Schema, ListsItsFeaturesInOrder) {
   EXPECT_EQ(schema.features(),
             (std::vector<std::string>{"age", "job=clerk", "job=cook", "job (other)",
                                       "job (missing)", "dose", "dose (missing)"}));
-  EXPECT_EQ(schema.label.classes, (std::vector<std::string>{"no", "yes"}));
+  EXPECT_EQ(schema.labels.front().classes, (std::vector<std::string>{"no", "yes"}));
 }
 
 TEST(Schema, ReadsBackWhatItWrites) {
   const auto schema = parse_schema(kSchema, "s.toml");
   const auto again = parse_schema(to_toml(schema), "again");
   EXPECT_EQ(again.columns, schema.columns);
-  EXPECT_EQ(again.label, schema.label);
+  EXPECT_EQ(again.labels, schema.labels);
   EXPECT_EQ(again.format, schema.format);
   EXPECT_EQ(to_toml(again), to_toml(schema));
 }
@@ -112,6 +112,46 @@ TEST(Schema, NamesEveryMistake) {
   EXPECT_NE(schema_error("").find("[label]"), std::string::npos);
 }
 
+// kSchema with two numbers to learn.
+std::string two_labels() {
+  return replaced(kSchema, "[label]\nname = \"ill\"\nclasses = [\"no\", \"yes\"]\n",
+                  "[[label]]\nname = \"weight\"\nmean = 70\ndeviation = 10\n"
+                  "[[label]]\nname = \"pulse\"\n");
+}
+
+TEST(Schema, SeveralLabelsAreTargetsInTheirOrder) {
+  const auto schema = parse_schema(two_labels(), "s.toml");
+  ASSERT_EQ(schema.labels.size(), 2U);
+  EXPECT_TRUE(schema.regression());
+  EXPECT_EQ(schema.labels[0], (Label{.name = "weight", .mean = 70, .deviation = 10}));
+  EXPECT_EQ(schema.labels[1].name, "pulse");
+  EXPECT_EQ(parse_schema(to_toml(schema), "again").labels, schema.labels);
+
+  // Owners compare each of them, and their order.
+  const auto facts = schema_facts(schema);
+  EXPECT_EQ(facts.size(), 5U);
+  const auto swapped = replaced(replaced(replaced(two_labels(), "weight", "w"), "pulse", "weight"),
+                                "\"w\"", "\"pulse\"");
+  const auto other = schema_facts(parse_schema(swapped, "s.toml"));
+  EXPECT_NE(other.at("label weight"), facts.at("label weight"));
+  EXPECT_NE(other.at("label pulse"), facts.at("label pulse"));
+  EXPECT_FALSE(schema_facts(parse_schema(kSchema, "s.toml")).contains("label weight"));
+
+  const auto says = [&](const std::string& from, const std::string& to, const std::string& what) {
+    const auto error = schema_error(replaced(two_labels(), from, to));
+    EXPECT_NE(error.find(what), std::string::npos) << to << ": " << error;
+  };
+  says("\"pulse\"", "\"weight\"", "the label \"weight\" is listed twice");
+  says("\"pulse\"", "\"pulse\"\nclasses = [\"a\", \"b\"]", "but \"pulse\" has classes");
+  says("\"pulse\"", "\"pulse\"\nunit = 1", "label pulse.unit: unknown key");
+  says("deviation = 10", "deviation = -1", "label weight.deviation: expected a number > 0");
+  says("\"pulse\"", "\"age\"", "\"age\" is listed twice, or is a label");
+  EXPECT_NE(schema_error("label = []").find("expected labels as [[label]] sections"),
+            std::string::npos);
+  EXPECT_NE(schema_error("label = [3]").find("expected labels as [[label]] sections"),
+            std::string::npos);
+}
+
 class SchemaTable : public ::testing::Test {
  protected:
   DataPair load(const std::string& csv, bool guarantee = false, const char* schema = kSchema) {
@@ -119,11 +159,12 @@ class SchemaTable : public ::testing::Test {
     DataOptions options{.train = (folder / "t.csv").string(), .bias = false};
     options.schema = std::make_shared<const Schema>(parse_schema(schema, "s.toml"));
     options.guarantee = guarantee;
+    options.regression = options.schema->regression();
     return load_data(options);
   }
-  std::string table_error(const std::string& csv) {
+  std::string table_error(const std::string& csv, const char* schema = kSchema) {
     try {
-      load(csv);
+      load(csv, false, schema);
       return "none";
     } catch (const Error& error) {
       const std::string text = error.what();
@@ -169,6 +210,35 @@ TEST_F(SchemaTable, NamesFileLineColumnAndWhatWasFound) {
             "t.csv, line 2, label 'ill': expected one of the 2 classes of the schema, found "
             "'maybe'");
   EXPECT_EQ(table_error(head), "t.csv: expected records, found none");
+}
+
+TEST_F(SchemaTable, HasSeveralTargetsInEachRow) {
+  const auto schema = two_labels();
+  const std::string head = "pulse;age;job;id;weight;dose\n";
+  const auto data =
+      load(head + "60;25;cook;7;80;4\n75.5;50;clerk;8;65;2\n", false, schema.c_str()).train;
+  EXPECT_EQ(data.outputs, 2U);
+  EXPECT_TRUE(data.classes.empty());
+  EXPECT_EQ(data.labels, (std::vector<float>{1, 60, -0.5F, 75.5F}));
+  EXPECT_EQ(data.rows(), 2U);
+
+  EXPECT_EQ(
+      table_error("age;job;id;dose;weight\n1;cook;1;1;50\n", schema.c_str()),
+      "t.csv, line 1: expected the label 'pulse' as the schema says, found the columns 'age', "
+      "'job', 'id', 'dose', 'weight'");
+  EXPECT_EQ(table_error(head + "60;25;cook;7;80;4\n;25;cook;7;80;4\n", schema.c_str()),
+            "t.csv, line 3, label 'pulse': expected a finite number, found nothing");
+  EXPECT_EQ(table_error(head + "60;25;cook;7;heavy;4\n", schema.c_str()),
+            "t.csv, line 2, label 'weight': expected a finite number, found 'heavy'");
+  EXPECT_EQ(table_error(head + "60;25;cook;7;80\n", schema.c_str()),
+            "t.csv, line 2: expected 6 columns as in the header, found 5");
+
+  // Without a header they are the last columns; a broken one costs its record only.
+  const auto bare = replaced(schema, "separator", "header = false\nseparator");
+  const auto kept =
+      load("25;cook;7;4;80;60\n25;cook;7;4;80;x\n25;cook;7;4;60;61\n", true, bare.c_str()).train;
+  EXPECT_EQ(kept.labels, (std::vector<float>{1, 60, 0, 0, -1, 61}));
+  EXPECT_EQ(kept.voids, (std::vector<std::uint8_t>{0, 1}));
 }
 
 TEST_F(SchemaTable, UnknownValuesAndRangesHaveRules) {

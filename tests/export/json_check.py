@@ -49,6 +49,8 @@ def answer(model, record):
 def check(trained):
     model = json.loads(trained.export("json").read_text())
     assert model["format"] == "porter coefficients" and model["about"]["format"] == "porter model"
+    if trained.name == "schema_several":
+        assert [entry["of"] for entry in model["scores"]] == ["risk", 'dépense, "€"'], model["scores"]
     largest = 0
     for record, (name, values) in zip(trained.records, trained.answers(trained.predictions()), strict=True):
         label, numbers = answer(model, record)

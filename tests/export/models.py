@@ -11,8 +11,6 @@ import zipfile
 SCHEMA = """
 [file]
 separator = ";"
-[label]
-name = "risk"
 {label}
 [[column]]
 name = "age"
@@ -88,12 +86,14 @@ def field(value):
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
-def write_table(path, rows, label=None):
+def write_table(path, rows, labels=None):
+    """`labels`: functions of a row by name."""
+    labels = labels or {}
     with open(path, "w", newline="") as file:
         out = csv.writer(file, delimiter=";")
-        out.writerow(COLUMNS + (["risk"] if label else []))
+        out.writerow(COLUMNS + list(labels))
         for row in rows:
-            out.writerow([field(row[name]) for name in COLUMNS] + ([label(row)] if label else []))
+            out.writerow([field(row[name]) for name in COLUMNS] + [label(row) for label in labels.values()])
 
 
 def float32(x):
@@ -137,15 +137,18 @@ class Workshop:
         self.call("run", config.name, "--out", name)
         return Trained(self, name)
 
-    def with_schema(self, name, model, classes=("low", "högh"), scale="none", bias=True):
-        label = f"classes = {list(classes)}".replace("'", '"') if classes else \
-            'kind = "number"\nmean = 250.0\ndeviation = 12.5'
-        (self.folder / f"{name}.schema.toml").write_text(SCHEMA.format(label=label))
+    def with_schema(self, name, model, classes=("low", "högh"), scale="none", bias=True, targets=1):
         if classes:
-            answer = lambda row: classes[(row["class"] == "clerk") + (row["2 b"] == "yes") * (len(classes) > 2)]
+            label = f"[label]\nname = \"risk\"\nclasses = {list(classes)}".replace("'", '"')
+            labels = {"risk": lambda row: classes[(row["class"] == "clerk") + (row["2 b"] == "yes") * (len(classes) > 2)]}
         else:
-            answer = lambda row: repr(250 + 5 * row["2_b"] + (10 if row["town"] == "A" else 0))
-        write_table(self.folder / f"{name}.csv", [record(self.rng) for _ in range(200)], answer)
+            label = '[[label]]\nname = "risk"\nkind = "number"\nmean = 250.0\ndeviation = 12.5\n'
+            labels = {"risk": lambda row: repr(250 + 5 * row["2_b"] + (10 if row["town"] == "A" else 0))}
+        if targets == 2:
+            label += '[[label]]\nname = "dépense, \\"€\\""\nmean = -3.0\ndeviation = 0.5\n'
+            labels['dépense, "€"'] = lambda row: repr(row["2_b"] / 4 - 3)
+        (self.folder / f"{name}.schema.toml").write_text(SCHEMA.format(label=label))
+        write_table(self.folder / f"{name}.csv", [record(self.rng) for _ in range(200)], labels)
         trained = self.train(name, f"train = \"{name}.csv\"\nschema = \"{name}.schema.toml\"\nscale = \"{scale}\"\n"
                                    f"bias = {str(bias).lower()}", model)
         trained.schema = True
@@ -225,6 +228,7 @@ def all_models(shop, linear_only=False):
     yield shop.with_schema("schema_softmax", softmax, three, "spectral")
     yield shop.with_schema("schema_linear", linear, None, "standard")
     yield shop.several_targets("several_linear", linear)
+    yield shop.with_schema("schema_several", linear, None, "spectral", targets=2)
     if linear_only:
         return
     yield shop.several_targets("several_values", 'name = "mlp"\nhidden = [4]\nactivation = "relu"\nloss = "cauchy"')

@@ -12,7 +12,10 @@ std::vector<std::string> fuzz_seeds() {
       "1]\nscale = \"range\"\nmissing = 0.5\n",
       "[file]\nseparator = \";\"\ndecimal = \",\"\n[label]\nname = \"y\"\nmean = 1\ndeviation "
       "= 2\n[[column]]\nname = \"c\"\nkind = \"category\"\nvalues = [\"u\", \"v\"]\nunknown = "
-      "\"other\"\nmissing = \"value:u\"\n[[column]]\nname = \"d\"\nkind = \"drop\"\n"};
+      "\"other\"\nmissing = \"value:u\"\n[[column]]\nname = \"d\"\nkind = \"drop\"\n",
+      "[[label]]\nname = \"y\"\n[[label]]\nname = \"z\"\nmean = 1\ndeviation = 2\n[[column]]\nname "
+      "= "
+      "\"x\"\n"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -20,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const auto schema = porter::parse_schema(text, "input");
     const auto again = porter::parse_schema(porter::to_toml(schema), "again");
-    if (again.columns != schema.columns || again.label != schema.label ||
+    if (again.columns != schema.columns || again.labels != schema.labels ||
         again.format != schema.format)
       std::abort();
   } catch (const porter::Error&) {

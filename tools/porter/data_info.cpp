@@ -50,8 +50,10 @@ std::optional<SchemaGuess> columns_of(const DataArguments& options) {
   if (options.data.schema_file.empty() || options.data.train.empty()) return std::nullopt;
   const auto schema = load_schema(options.data.schema_file);
   TextInput input(options.data.train);
-  GuessOptions how{.label = schema.format.header ? schema.label.name : "",
-                   .header = schema.format.header};
+  GuessOptions how{.header = schema.format.header};
+  for (std::size_t l = 0; l < schema.labels.size(); ++l)
+    how.labels.push_back(schema.format.header ? schema.labels[l].name
+                                              : std::to_string(schema.columns.size() + l + 1));
   if (schema.format.separator != '\0') how.separator = schema.format.separator;
   auto found = guess_schema(input, how);
   found.schema = schema;
@@ -134,7 +136,7 @@ DataPair DataArguments::load() const {
   auto options = data;
   if (!options.schema_file.empty()) {
     options.schema = std::make_shared<const Schema>(load_schema(options.schema_file));
-    options.regression = options.regression || options.schema->label.number();
+    options.regression = options.regression || options.schema->regression();
   }
   StatusLine status(std::chrono::seconds(5));
   auto pair = load_data(options, [&](const std::string& file, double share) {

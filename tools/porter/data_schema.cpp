@@ -65,9 +65,10 @@ void add_data_schema(App& data) {
   const auto options = std::make_shared<SchemaArguments>();
   command->add_option("file", options->file, "a csv or tsv file (.gz, .zst), or - for stdin")
       ->required();
-  command->add_option("--label", options->guess.label,
-                      "the column that is learned: its name, or its place from 1 (default: the "
-                      "last)");
+  command->add_repeated("--label", options->guess.labels,
+                        "the column that is learned: its name, or its place from 1 (default: the "
+                        "last); again for each of several targets",
+                        "NAME");
   command->add_option("--out", options->out, "the file to write, or - for stdout");
   command->add_option("--drop", options->guess.drop, "columns that are not to be used");
   command->add_option("--separator", options->separator, "instead of guessing it: , ; | or tab");

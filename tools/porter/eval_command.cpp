@@ -24,14 +24,22 @@ struct EvalArguments {
   bool on_train = false, json = false;
 };
 
-// label,prediction; of several targets label_1,...,prediction_1,...
-void write_target_predictions(const std::string& file, const Model& model, const Dataset& data,
-                              std::span<const double> x) {
+// label,prediction; of several targets label_1,...,prediction_1,..., by their names where they have
+// some.
+std::string target_header(const Dataset& data, const Schema* schema) {
   std::string text;
   for (const char* what : {"label", "prediction"})
-    for (std::size_t o = 1; o <= data.outputs; ++o)
-      text +=
-          concat(text.empty() ? "" : ",", what, data.outputs == 1 ? "" : "_" + std::to_string(o));
+    for (std::size_t o = 0; o < data.outputs; ++o) {
+      const auto name = schema ? schema->labels[o].name : std::to_string(o + 1);
+      text += (text.empty() ? "" : ",") +
+              escape_csv(data.outputs == 1 ? what : concat(what, '_', name));
+    }
+  return text;
+}
+
+void write_target_predictions(const std::string& file, const Model& model, const Dataset& data,
+                              std::span<const double> x, const Schema* schema) {
+  std::string text = target_header(data, schema);
   std::vector<double> predictions(data.outputs);
   for (std::size_t row = 0; row < data.rows(); ++row) {
     std::vector<std::string> cells(2 * data.outputs);
@@ -67,8 +75,8 @@ std::vector<std::vector<TargetPoint>> sample_targets(const Model& model, const D
 }
 
 void write_predictions(const std::string& file, const Model& model, const Dataset& data,
-                       std::span<const double> x) {
-  if (data.classes.empty()) return write_target_predictions(file, model, data, x);
+                       std::span<const double> x, const Schema* schema) {
+  if (data.classes.empty()) return write_target_predictions(file, model, data, x, schema);
   const auto label_text = [&](double value) {
     return escape_csv(data.classes[static_cast<std::size_t>(value)]);
   };
@@ -182,7 +190,8 @@ void evaluate(const EvalArguments& options) {
   } else if (!options.html.empty()) {
     result.targets = sample_targets(*model, data, x);
   }
-  if (!options.predictions.empty()) write_predictions(options.predictions, *model, data, x);
+  if (!options.predictions.empty())
+    write_predictions(options.predictions, *model, data, x, saved.card.schema.get());
   if (!options.html.empty()) write_file(options.html, eval_page(result));
   if (!pair.warning.empty() && !options.json) fmt::print("warning: {}\n", pair.warning);
   fmt::print("{}", options.json ? eval_json(result) : eval_text(result));

@@ -27,9 +27,18 @@ std::string kind_text(const ModelCard& card) {
   return text;
 }
 
+std::string label_names(const Schema& schema) {
+  std::string text;
+  for (const auto& label : schema.labels)
+    text += (text.empty() ? "" : ", ") + without_controls(label.name);
+  return text;
+}
+
 std::string answer_text(const ModelCard& card) {
   if (card.classes.empty())
-    return card.outputs == 1 ? "a number" : fmt::format("{} numbers", card.outputs);
+    return card.outputs == 1 ? "a number"
+           : card.schema ? fmt::format("{} numbers: {}", card.outputs, label_names(*card.schema))
+                         : fmt::format("{} numbers", card.outputs);
   constexpr std::size_t kShown = 20;
   std::string text = fmt::format("{} classes:", card.classes.size());
   for (std::size_t c = 0; c < std::min(card.classes.size(), kShown); ++c)
@@ -56,8 +65,8 @@ void show(const std::string& path, bool json) {
   fmt::print("{}\n  model       {}\n  predicts    {}\n  features    {}\n", saved.source,
              kind_text(card), answer_text(card), card.features - (card.scaling.bias ? 1 : 0));
   fmt::print("  scaling     {}\n  schema      {}\n", scaling_text(card.scaling),
-             card.schema ? fmt::format("{} columns, label {} ({})", card.schema->columns.size(),
-                                       without_controls(card.schema->label.name),
+             card.schema ? fmt::format("{} columns, label{} {} ({})", card.schema->columns.size(),
+                                       card.outputs == 1 ? "" : "s", label_names(*card.schema),
                                        schema_hash(*card.schema).substr(0, 16))
                          : std::string("none: columns are known by their place"));
   for (const auto& [key, value] : card.origin)

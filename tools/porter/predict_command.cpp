@@ -66,6 +66,7 @@ class Predictor {
   }
 
   std::string header() const {
+    if (card_.schema && card_.outputs > 1) return target_names() + "\n";
     std::string text = "prediction";
     if (card_.classes.empty())
       for (std::size_t o = 2; o <= card_.outputs; ++o) text += concat(",prediction_", o);
@@ -83,6 +84,13 @@ class Predictor {
   }
 
  private:
+  std::string target_names() const {
+    std::string text;
+    for (const auto& label : card_.schema->labels)
+      text += (text.empty() ? "" : ",") + escape_csv(label.name);
+    return text;
+  }
+
   std::string class_name(const Sample& sample) const {
     const auto best = static_cast<std::size_t>(model_->predict(x_, sample));
     std::string text = escape_csv(card_.classes[best]);
@@ -98,11 +106,9 @@ class Predictor {
     std::vector<double> all(card_.outputs);
     model_->predict_targets(x_, sample, all);
     std::string text;
-    for (const double value : all) {
-      const double own =
-          card_.schema ? value * card_.schema->label.deviation + card_.schema->label.mean : value;
-      text += (text.empty() ? "" : ",") + shortest(own);
-    }
+    for (std::size_t o = 0; o < all.size(); ++o)
+      text += (text.empty() ? "" : ",") +
+              shortest(card_.schema ? card_.schema->labels[o].unscaled(all[o]) : all[o]);
     return text + "\n";
   }
 

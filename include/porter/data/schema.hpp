@@ -93,7 +93,7 @@ struct Column {
   double scaled(double value) const;
 };
 
-/// The column that is learned: its classes in order, or a number.
+/// A column that is learned: its classes in order, or a number.
 struct Label {
   std::string name;
   std::vector<std::string> classes = {};  ///< empty: a number
@@ -102,12 +102,15 @@ struct Label {
 
   bool operator==(const Label&) const = default;
   bool number() const { return classes.empty(); }
+  /// What is learned for a target, and back.
+  double scaled(double target) const { return (target - mean) / deviation; }
+  double unscaled(double value) const { return value * deviation + mean; }
 };
 
 /// How one owner's file is written. Owners may differ in it.
 struct TableFormat {
   char separator = '\0';  ///< \0: guessed from the first lines
-  bool header = true;     ///< else the columns are in the order of the schema, the label last
+  bool header = true;     ///< else the columns are in the order of the schema, labels last
   bool decimal_comma = false;
   std::vector<std::string> missing = {"", "NA", "N/A", "nan", "NaN", "null", "NULL", "?"};
 
@@ -118,8 +121,11 @@ struct TableFormat {
 /// holds public knowledge only.
 struct Schema {
   TableFormat format = {};
-  Label label;
+  std::vector<Label> labels;  ///< one, or several that are numbers: the targets in their order
   std::vector<Column> columns;
+
+  /// Whether numbers are learned.
+  bool regression() const { return labels.front().number(); }
 
   /// All features in order, without the column of ones.
   std::vector<std::string> features() const;
@@ -133,8 +139,8 @@ Schema parse_schema(std::string_view text, const std::string& source);
 Schema load_schema(const std::filesystem::path& file);
 std::string to_toml(const Schema& schema);
 
-/// What owners must agree on, column by column: "label" and "column NAME" with a text each. Units
-/// and the format of files are not in it.
+/// What owners must agree on, column by column: "label" (of several "label NAME") and "column NAME"
+/// with a text each. Units and the format of files are not in it.
 std::map<std::string, std::string> schema_facts(const Schema& schema);
 /// SHA-256 of these.
 std::string schema_hash(const Schema& schema);

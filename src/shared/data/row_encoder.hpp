@@ -18,8 +18,9 @@ namespace porter {
 class RowEncoder {
  public:
   /// `names`: of the fields, as the file's header has them; empty: the schema's columns in order,
-  /// then the label. Error{io} for a column of the schema that is missing or there twice. The label
-  /// may be missing where `label_needed` is false. Columns that the schema lacks are passed over.
+  /// then the labels. Error{io} for a column of the schema that is missing or there twice. Labels
+  /// may be missing where `label_needed` is false, and are not read then. Columns that the schema
+  /// lacks are passed over.
   RowEncoder(const Schema& schema, std::span<const std::string_view> names, bool label_needed);
 
   /// How many fields a record has.
@@ -27,12 +28,11 @@ class RowEncoder {
   /// Whether rows are sparse: where most features are values of categories.
   bool sparse() const { return sparse_; }
   std::size_t features() const { return features_; }
-  bool has_label() const { return label_field_.has_value(); }
 
   /// Appends the features of a record to the data.
   void add(std::span<const std::string_view> fields, Dataset& data) const;
-  /// A class number, or the scaled target.
-  float label(std::span<const std::string_view> fields) const;
+  /// Appends its class number, or its scaled targets.
+  void add_labels(std::span<const std::string_view> fields, std::vector<double>& labels) const;
 
  private:
   struct Source {
@@ -41,6 +41,8 @@ class RowEncoder {
   };
   using Entry = std::pair<std::size_t, float>;  // a feature and its value
 
+  void find_labels(std::span<const std::string_view> names);
+  float encode(const Label& label, std::string_view field) const;
   void encode(const Source& source, std::string_view field) const;
   void encode_number(const Column& column, const Source& source, std::string_view field) const;
   void encode_category(const Column& column, const Source& source, std::string_view field) const;
@@ -52,7 +54,7 @@ class RowEncoder {
   std::size_t fields_ = 0, features_ = 0;
   bool sparse_ = false;
   std::vector<Source> sources_;
-  std::optional<std::size_t> label_field_;
+  std::vector<std::size_t> label_fields_;  // one for each label, or none
   std::unordered_map<std::string_view, float> classes_;
   mutable std::vector<Entry> entries_;  // of the record that is read
 };

@@ -12,7 +12,8 @@
 namespace porter {
 
 struct GuessOptions {
-  std::string label = {};              ///< a name, or a place from 1; empty: the last column
+  /// Names, or places from 1; none: the last column. Several are the targets of a regression.
+  std::vector<std::string> labels = {};
   std::optional<char> separator = {};  ///< instead of guessing it
   std::optional<bool> header = {};
   std::vector<std::string> drop = {};  ///< columns that are not to be used
@@ -33,7 +34,7 @@ struct ColumnFinding {
 struct SchemaGuess {
   Schema schema;
   std::size_t records = 0;
-  std::vector<ColumnFinding> columns;  ///< all of the file, the label too, in its order
+  std::vector<ColumnFinding> columns;  ///< all of the file, labels too, in its order
 };
 
 /// Reads the whole table once and keeps a few values of each column. Error{io} names the place,

@@ -13,7 +13,7 @@
 namespace porter {
 
 struct SchemaRowsOptions {
-  bool label = true;       ///< whether records must have one
+  bool label = true;       ///< whether records must have theirs
   bool guarantee = false;  ///< one record must not change how others are read
 };
 
@@ -27,8 +27,8 @@ class SchemaRows {
   std::size_t line() const { return reader_.line(); }
   const RowEncoder& encoder() const { return encoder_; }
 
-  /// Of this record: a class number, or the scaled target.
-  float label();
+  /// Appends the class number of this record, or its scaled targets.
+  void add_labels(std::vector<double>& labels);
   /// Appends its features.
   void add_to(Dataset& data);
 
