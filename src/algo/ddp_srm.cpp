@@ -80,9 +80,9 @@ class DdpSrm final : public Algorithm {
     gradients_.prepare_terms(
         agent, round,
         [&](const Sample& sample, std::span<double> bracket) {
-          model_.loss(x_.row(0), sample, bracket);
+          weighted_loss(model_, x_.row(0), sample, bracket);
           if (keep > 0) {
-            model_.loss(x_previous_.row(0), sample, past);
+            weighted_loss(model_, x_previous_.row(0), sample, past);
             axpy(-keep, past, bracket);
           }
           clip_.apply(bracket);

@@ -39,9 +39,9 @@ class SvrgGradients {
       gradients_.prepare_terms(
           agent, round,
           [&](const Sample& sample, std::span<double> difference) {
-            problem_.model.loss(x.row(0), sample, difference);
+            weighted_loss(problem_.model, x.row(0), sample, difference);
             clip_.apply(difference);
-            problem_.model.loss(w_.row(0), sample, at_snapshot);
+            weighted_loss(problem_.model, w_.row(0), sample, at_snapshot);
             clip_.apply(at_snapshot);
             axpy(-1.0, at_snapshot, difference);
           },
@@ -70,7 +70,7 @@ class SvrgGradients {
     std::fill(F.begin(), F.end(), 0.0);
     for (std::size_t z = 0; z < m; ++z) {
       if (problem_.is_void(agent, z)) continue;
-      problem_.model.loss(w_.row(0), problem_.sample(agent, z), sample_gradient);
+      weighted_loss(problem_.model, w_.row(0), problem_.sample(agent, z), sample_gradient);
       clip_.apply(sample_gradient);
       axpy(1.0 / static_cast<double>(m), sample_gradient, F);
     }

@@ -74,7 +74,7 @@ class SubstitutedModel final : public Model {
               std::span<double> gradient) const override {
     const auto record = static_cast<std::size_t>(sample.label);
     if (record != record_ || gradient.empty())
-      return problem_.model.loss(x, problem_.train[first_ + record], gradient);
+      return weighted_loss(problem_.model, x, problem_.train[first_ + record], gradient);
     std::copy(substitute_.begin(), substitute_.end(), gradient.begin());
     return 0;
   }

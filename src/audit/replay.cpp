@@ -37,7 +37,8 @@ Neighbours random_neighbours(const Problem& problem, std::size_t agent, std::spa
   const std::size_t dim = problem.model.dim(), kinds = 8, kind = rng.below(kinds);
   const auto real = [&] {
     Vector g(dim);
-    problem.model.loss(x, problem.sample(agent, rng.below(problem.samples_per_agent())), g);
+    weighted_loss(problem.model, x, problem.sample(agent, rng.below(problem.samples_per_agent())),
+                  g);
     return g;
   };
   const auto spoiled = [&](double value) {

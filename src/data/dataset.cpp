@@ -11,18 +11,21 @@ namespace porter {
 Sample Dataset::operator[](std::size_t row) const {
   assert(row < rows());
   const auto answers = targets(row);
+  const float weight = weights.empty() ? 1 : weights[row];
   if (!sparse())
     return {.sparse = false,
             .values = {values.data() + row * features, features},
             .columns = {},
             .label = answers[0],
-            .targets = answers};
+            .targets = answers,
+            .weight = weight};
   const auto begin = row_starts[row], count = row_starts[row + 1] - begin;
   return {.sparse = true,
           .values = {values.data() + begin, count},
           .columns = {columns.data() + begin, count},
           .label = answers[0],
-          .targets = answers};
+          .targets = answers,
+          .weight = weight};
 }
 
 void Dataset::prefetch(std::size_t row) const {
@@ -37,6 +40,20 @@ void Dataset::prefetch(std::size_t row) const {
 
 std::size_t Dataset::void_rows() const {
   return static_cast<std::size_t>(std::count(voids.begin(), voids.end(), 1));
+}
+
+double Dataset::weight_of(std::size_t first, std::size_t last) const {
+  if (weights.empty()) return static_cast<double>(last - first);
+  double sum = 0;
+  for (std::size_t row = first; row < last; ++row) sum += weight(row);
+  return sum;
+}
+
+double Dataset::counted_weight() const {
+  if (weights.empty()) return static_cast<double>(rows() - void_rows());
+  double sum = 0;
+  for (std::size_t row = 0; row < rows(); ++row) sum += is_void(row) ? 0 : weight(row);
+  return sum;
 }
 
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
@@ -58,6 +75,7 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
     if (data.sparse()) out.row_starts.push_back(out.values.size());
     out.labels.insert(out.labels.end(), sample.targets.begin(), sample.targets.end());
     if (!data.voids.empty()) out.voids.push_back(data.is_void(row) ? 1 : 0);
+    if (!data.weights.empty()) out.weights.push_back(data.weights[row]);
   }
   return out;
 }

@@ -54,13 +54,19 @@ RowEncoder::RowEncoder(const Schema& schema, std::span<const std::string_view> n
   }
   sparse_ = features_ > kDenseFeaturesPerColumn * used;
   if (label_needed) find_labels(names);
-  if (in_order) fields_ = schema.columns.size() + label_fields_.size();
+  if (in_order) fields_ = schema.columns.size() + (weight_field_ ? 1 : 0) + label_fields_.size();
 }
 
 void RowEncoder::find_labels(std::span<const std::string_view> names) {
+  std::size_t next = schema_.columns.size();
+  if (schema_.weight) {
+    weight_field_ = names.empty() ? std::optional(next++) : find_field(names, schema_.weight->name);
+    require(weight_field_.has_value(), ErrorKind::io, "expected the weight ",
+            as_found(schema_.weight->name), " as the schema says, found the columns ",
+            list_names(names));
+  }
   for (const auto& label : schema_.labels) {
-    const auto field = names.empty() ? std::optional(schema_.columns.size() + label_fields_.size())
-                                     : find_field(names, label.name);
+    const auto field = names.empty() ? std::optional(next++) : find_field(names, label.name);
     require(field.has_value(), ErrorKind::io, "expected the label ", as_found(label.name),
             " as the schema says, found the columns ", list_names(names));
     label_fields_.push_back(*field);
@@ -172,6 +178,20 @@ float RowEncoder::encode(const Label& label, std::string_view field) const {
   require(found != classes_.end(), ErrorKind::io, "expected one of the ", label.classes.size(),
           " classes of the schema, found ", field.empty() ? "nothing" : as_found(field));
   return found->second;
+}
+
+float RowEncoder::weight(std::span<const std::string_view> fields) const {
+  const auto& weight = *schema_.weight;
+  const auto field = fields[*weight_field_];
+  try {
+    const double value = number(field);
+    require(weight.outside == Outside::clamp || (value >= 0 && value <= weight.maximum),
+            ErrorKind::io, "expected a number from 0 to ", weight.maximum, ", found ",
+            as_found(field));
+    return static_cast<float>(std::clamp(value, 0.0, weight.maximum) / weight.maximum);
+  } catch (const Error& error) {
+    fail(error.kind(), "weight ", as_found(weight.name), ": ", error.what());
+  }
 }
 
 void RowEncoder::add_labels(std::span<const std::string_view> fields,

@@ -58,6 +58,11 @@ std::vector<std::pair<std::string, std::string>> meaning(const Label& label) {
           {"deviation", shortest(label.deviation)}};
 }
 
+std::vector<std::pair<std::string, std::string>> meaning(const WeightColumn& weight) {
+  return {{"maximum", shortest(weight.maximum)},
+          {"outside", in_quotes(choice_text(weight.outside))}};
+}
+
 std::string one_line(const std::vector<std::pair<std::string, std::string>>& keys) {
   std::string text;
   for (const auto& [key, value] : keys) text += concat(text.empty() ? "" : ", ", key, " = ", value);
@@ -105,6 +110,12 @@ std::string to_toml(const Schema& schema) {
     for (const auto& [key, value] : meaning(label)) text += concat(key, " = ", value, '\n');
   }
 
+  if (schema.weight) {
+    text += concat("\n[weight]\nname = ", in_quotes(schema.weight->name), '\n');
+    for (const auto& [key, value] : meaning(*schema.weight))
+      text += concat(key, " = ", value, '\n');
+  }
+
   for (const auto& column : schema.columns) {
     text += concat("\n[[column]]\nname = ", in_quotes(column.name), '\n');
     if (!column.unit.empty()) text += concat("unit = ", in_quotes(column.unit), '\n');
@@ -122,6 +133,9 @@ std::map<std::string, std::string> schema_facts(const Schema& schema) {
       facts["label"] = concat(in_quotes(label.name), ", ", one_line(meaning(label)));
     else
       facts["label " + label.name] = concat("place ", ++target, ", ", one_line(meaning(label)));
+  if (schema.weight)
+    facts["weight"] =
+        concat(in_quotes(schema.weight->name), ", ", one_line(meaning(*schema.weight)));
   for (const auto& column : schema.columns)
     if (column.kind != ColumnKind::drop)
       facts["column " + column.name] = concat("place ", ++place, ", ", one_line(meaning(column)));

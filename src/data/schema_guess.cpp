@@ -184,16 +184,42 @@ Label guess_label(const Tally& tally, bool one_of_several, ColumnFinding& findin
   return label;
 }
 
-std::size_t find_column(const std::string& label, const std::vector<std::string>& names) {
+WeightColumn guess_weight(const Tally& tally, ColumnFinding& finding) {
+  require(tally.all_numbers() && tally.missing == 0, ErrorKind::io, "the weight ",
+          as_found(finding.name), ": expected a number in every record, found ",
+          tally.records - tally.numbers, " of ", tally.records, " without one");
+  require(tally.least >= 0 && tally.most > 0, ErrorKind::io, "the weight ", as_found(finding.name),
+          ": expected numbers >= 0, not all of them 0, found ", tally.least, " to ", tally.most);
+  finding.why = "weight";
+  return {finding.name, rounded_out(tally.most), Outside::clamp};
+}
+
+std::size_t find_column(const char* option, const std::string& label,
+                        const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, label);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto place = parse_number<std::size_t>(label);
   std::string all;
   for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-  require(place && *place >= 1 && *place <= names.size(), ErrorKind::usage,
-          "--label: expected the name of a column or its place from 1 to ", names.size(),
-          ", found \"", label, "\"; the columns are ", all);
+  require(place && *place >= 1 && *place <= names.size(), ErrorKind::usage, option,
+          ": expected the name of a column or its place from 1 to ", names.size(), ", found \"",
+          label, "\"; the columns are ", all);
   return *place - 1;
+}
+
+// The place of the weight, if there is one.
+std::optional<std::size_t> find_weight(const GuessOptions& options,
+                                       const std::vector<std::string>& names, bool header,
+                                       const std::vector<std::size_t>& labels,
+                                       const std::string& source) {
+  if (options.weight.empty()) return std::nullopt;
+  const auto place = find_column("--weight", options.weight, names);
+  require(std::ranges::count(labels, place) == 0, ErrorKind::usage, "--weight: the column \"",
+          names[place], "\" is a label");
+  require(header || place + labels.size() + 1 == names.size(), ErrorKind::usage, source,
+          ": without a header the weight must stand right before the labels, found it in column ",
+          place + 1);
+  return place;
 }
 
 // The places of the labels. Without a header columns are known by their place, with labels last.
@@ -203,7 +229,7 @@ std::vector<std::size_t> find_labels(const GuessOptions& options,
   if (options.labels.empty()) return {names.size() - 1};
   std::vector<std::size_t> places;
   for (const auto& label : options.labels) {
-    places.push_back(find_column(label, names));
+    places.push_back(find_column("--label", label, names));
     require(std::ranges::count(places, places.back()) == 1, ErrorKind::usage,
             "--label: the column \"", names[places.back()], "\" is given twice");
   }
@@ -273,6 +299,7 @@ SchemaGuess guess_schema(TextInput& input, const GuessOptions& options) {
   require(guess.records > 0, ErrorKind::io, input.name(), ": expected records, found none");
 
   const auto places = find_labels(options, names, format.header, input.name());
+  const auto weight = find_weight(options, names, format.header, places, input.name());
   guess.schema.labels.resize(places.size());
   for (std::size_t c = 0; c < names.size(); ++c) {
     const auto& tally = tallies[c];
@@ -281,6 +308,8 @@ SchemaGuess guess_schema(TextInput& input, const GuessOptions& options) {
     if (const auto label = std::ranges::find(places, c); label != places.end())
       guess.schema.labels[static_cast<std::size_t>(label - places.begin())] =
           guess_label(tally, places.size() > 1, finding);
+    else if (c == weight)
+      guess.schema.weight = guess_weight(tally, finding);
     else
       guess.schema.columns.push_back(guess_column(tally, options, finding));
     format.decimal_comma = format.decimal_comma ||

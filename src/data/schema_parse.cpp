@@ -120,6 +120,25 @@ std::vector<Label> read_labels(const toml::table& root, const std::string& sourc
   return labels;
 }
 
+std::optional<WeightColumn> read_weight(const toml::table& root, const std::string& source) {
+  TomlSection section(root, "weight", source);
+  if (!section.present()) return std::nullopt;
+  WeightColumn weight;
+  section.read("name", weight.name);
+  section.check(!weight.name.empty(), "name", "expected the name of a column, found nothing");
+  section.check(section.has("maximum"), "maximum",
+                "expected the largest weight that a record may have; it is public, so write what "
+                "is known without looking at the records");
+  section.read("maximum", weight.maximum);
+  section.check(weight.maximum > 0 && std::isfinite(weight.maximum), "maximum",
+                "expected a finite number > 0, found ", weight.maximum);
+  read_choice(section, "outside", weight.outside);
+  section.check(weight.outside != Outside::missing, "outside",
+                "expected error or clamp; a record without a weight cannot be weighed");
+  section.refuse_unknown_keys();
+  return weight;
+}
+
 void read_range(TomlSection& section, Column& column) {
   const auto* node = section.find("range");
   if (node == nullptr) return;
@@ -198,18 +217,23 @@ Column read_column(const toml::node& node, const std::string& source) {
   return column;
 }
 
-std::vector<Column> read_columns(const toml::table& root, const std::vector<Label>& labels,
+// All names once: labels, weight, columns.
+std::vector<Column> read_columns(const toml::table& root, const Schema& schema,
                                  const std::string& source) {
   const auto* list = root.get_as<toml::array>("column");
   require(list != nullptr && !list->empty(), ErrorKind::usage, source,
           ": expected a section [[column]] for every column, found none");
   std::vector<Column> columns;
   std::set<std::string> names;
-  for (const auto& label : labels) names.insert(label.name);
+  for (const auto& label : schema.labels) names.insert(label.name);
+  require(!schema.weight || names.insert(schema.weight->name).second, ErrorKind::usage, source,
+          ": the column \"", schema.weight ? schema.weight->name : "",
+          "\" is a label and cannot be the weight");
   for (const auto& node : *list) {
     columns.push_back(read_column(node, source));
     require(names.insert(columns.back().name).second, ErrorKind::usage, toml_place(node, source),
-            ": the column \"", columns.back().name, "\" is listed twice, or is a label");
+            ": the column \"", columns.back().name,
+            "\" is listed twice, or is a label or the weight");
   }
   return columns;
 }
@@ -219,13 +243,14 @@ std::vector<Column> read_columns(const toml::table& root, const std::vector<Labe
 Schema parse_schema(std::string_view text, const std::string& source) {
   const auto root = parse_toml(text, source);
   for (const auto& [key, node] : root)
-    require(key == "file" || key == "label" || key == "column", ErrorKind::usage,
+    require(key == "file" || key == "label" || key == "weight" || key == "column", ErrorKind::usage,
             toml_place(node, source), ": unknown section ", key.str(),
-            "; a schema has [file], [label] and [[column]]");
+            "; a schema has [file], [label], [weight] and [[column]]");
   Schema schema;
   schema.format = read_format(root, source);
   schema.labels = read_labels(root, source);
-  schema.columns = read_columns(root, schema.labels, source);
+  schema.weight = read_weight(root, source);
+  schema.columns = read_columns(root, schema, source);
   const auto features = schema.features().size();
   require(features > 0, ErrorKind::usage, source, ": every column is dropped");
   require(features <= kMaxSchemaFeatures, ErrorKind::usage, source, ": expected at most ",

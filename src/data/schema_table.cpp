@@ -27,6 +27,7 @@ class SchemaDecoder : TextTable {
         rows_(input, schema, {.label = true, .guarantee = keep_broken_}) {
     if (rows_.encoder().sparse()) table_.data.row_starts = {0};
     table_.data.outputs = schema.labels.size();
+    weighted_ = schema.weight.has_value();
   }
 
   FileTable decode() {
@@ -34,6 +35,7 @@ class SchemaDecoder : TextTable {
       line_ = rows_.line();
       add_row([&] {
         rows_.add_labels(table_.labels);
+        if (weighted_) table_.data.weights.push_back(rows_.weight());
         table_.lines.push_back(line_);
         rows_.add_to(table_.data);
       });
@@ -86,6 +88,11 @@ auto SchemaRows::located(const Use& use) {
 void SchemaRows::add_labels(std::vector<double>& labels) {
   const auto record = fields();
   located([&] { encoder_.add_labels(record, labels); });
+}
+
+float SchemaRows::weight() {
+  const auto record = fields();
+  return located([&] { return encoder_.weight(record); });
 }
 
 void SchemaRows::add_to(Dataset& data) {

@@ -20,32 +20,41 @@ std::vector<std::size_t> class_counts(const Dataset& data, std::span<const std::
   return counts;
 }
 
+std::vector<double> class_weights(const Dataset& data) {
+  std::vector<double> weights(data.classes.size(), 0);
+  if (weights.empty()) return weights;
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    if (!data.is_void(row)) weights[static_cast<std::size_t>(data.labels[row])] += data.weight(row);
+  return weights;
+}
+
 std::optional<std::size_t> majority_class(const Dataset& data) {
-  const auto counts = class_counts(data);
-  if (counts.empty()) return std::nullopt;
-  return static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  const auto weights = class_weights(data);
+  if (weights.empty()) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::max_element(weights) - weights.begin());
 }
 
 double class_rate(const Dataset& data, std::size_t class_number) {
-  const auto counted = std::max<std::size_t>(data.rows() - data.void_rows(), 1);
-  return static_cast<double>(class_counts(data)[class_number]) / static_cast<double>(counted);
+  const double all = data.counted_weight();
+  return all > 0 ? class_weights(data)[class_number] / all : 0;
 }
 
 // Measured from the first record: what is equal is then exactly its mean.
 double target_spread(const Dataset& data) {
   double spread = 0;
   for (std::size_t o = 0; o < data.outputs; ++o) {
-    double first = 0, sum = 0, squares = 0;
-    std::size_t count = 0;
+    double first = 0, sum = 0, weights = 0, squares = 0;
     for (std::size_t row = 0; row < data.rows(); ++row) {
-      if (data.is_void(row)) continue;
-      if (count++ == 0) first = data.targets(row)[o];
-      sum += double{data.targets(row)[o]} - first;
+      const double weight = data.is_void(row) ? 0 : data.weight(row);
+      if (weight == 0) continue;
+      if (weights == 0) first = data.targets(row)[o];
+      sum += weight * (double{data.targets(row)[o]} - first);
+      weights += weight;
     }
-    const double mean = first + sum / static_cast<double>(std::max<std::size_t>(count, 1));
+    const double mean = weights > 0 ? first + sum / weights : 0;
     for (std::size_t row = 0; row < data.rows(); ++row) {
       const double off = data.is_void(row) ? 0 : double{data.targets(row)[o]} - mean;
-      squares += off * off;
+      squares += data.weight(row) * (off * off);
     }
     spread += squares;
   }

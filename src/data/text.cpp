@@ -94,6 +94,10 @@ void TextTable::add_void(std::size_t row) {
     data.values.resize(row * data.features);
     data.values.resize((row + 1) * data.features, 0.0F);
   }
+  if (weighted_) {
+    data.weights.resize(row);
+    data.weights.push_back(0);
+  }
   data.voids.resize(row);
   data.voids.push_back(1);
 }

@@ -76,6 +76,7 @@ class TextTable {
   std::size_t line_ = 0;
   FileTable table_;
   bool keep_broken_;
+  bool weighted_ = false;  ///< whether rows have a weight
 
  private:
   void add_void(std::size_t row);

@@ -25,8 +25,10 @@ double linear_gradient_sum(double lambda, std::span<const double> x, const Batch
     const Sample one = sample(0);
     const double c = slope(inner_product(x, one), one.label);
     add_features(c, one, sum);
-    if (!batch.factor) return 1;
-    return sample_factor(batch, lambda > 0 ? squared_norm(sum) : c * c * squared_norm(one), sum);
+    const double norm_sq = !batch.factor ? 0
+                           : lambda > 0  ? squared_norm(sum)
+                                         : c * c * squared_norm(one);
+    return sample_factor(batch, norm_sq, sum);
   }
 
   auto& r = workspace.get<std::vector<double>>();
@@ -37,14 +39,14 @@ double linear_gradient_sum(double lambda, std::span<const double> x, const Batch
   for (std::size_t i = 0; i < batch.rows.size(); ++i) {
     const Sample one = sample(i);
     const double c = slope(inner_product(x, one), one.label);
-    double factor = 1;
+    double norm = 0;
     if (batch.factor) {
       const double g_sq = c * c * squared_norm(one);
-      factor =
-          (*batch.factor)(lambda > 0 ? norm_of_sum(g_sq, c * inner_product(r, one), r_sq, r.size())
-                                     : std::sqrt(g_sq));
-      if (factor == 0) continue;
+      norm = lambda > 0 ? norm_of_sum(g_sq, c * inner_product(r, one), r_sq, r.size())
+                        : std::sqrt(g_sq);
     }
+    const double factor = batch.factor_of(i, norm);
+    if (factor == 0) continue;
     add_features(factor * c, one, sum);
     weight += factor;
   }

@@ -52,6 +52,7 @@ class Logistic final : public Model {
   // The regulariser is the same for every row, so it is added once.
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                   std::size_t last, std::span<double> gradient_sum) const override {
+    if (!data.weights.empty()) return evaluate_weighted(x, data, first, last, gradient_sum);
     Totals totals;
     ScorePass pass({&x, 1}, data);
     for (std::size_t begin = first; begin < last; begin += kMaxRows) {
@@ -70,6 +71,7 @@ class Logistic final : public Model {
   void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                        std::size_t first, std::size_t last,
                        std::span<Totals> totals) const override {
+    if (!data.weights.empty()) return Model::evaluate_points(points, data, first, last, totals);
     std::fill(totals.begin(), totals.end(), Totals{});
     ScorePass pass(points, data);
     for (std::size_t begin = first; begin < last; begin += kMaxRows) {
@@ -81,13 +83,28 @@ class Logistic final : public Model {
   }
 
  private:
-  // log(1 + exp(-y x'f)); adds its gradient -y f / (1 + exp(y x'f)).
+  // log(1 + exp(-y x'f)); adds its gradient -y f / (1 + exp(y x'f)) times the weight.
   static double data_term(std::span<const double> x, const Sample& sample,
-                          std::span<double> gradient) {
+                          std::span<double> gradient, double weight = 1) {
     const double y = sample.label > 0 ? 1 : -1;
     const double margin = y * inner_product(x, sample);
-    if (!gradient.empty()) add_features(-y / (1 + exact_exp(margin)), sample, gradient);
+    if (!gradient.empty()) add_features(-weight * y / (1 + exact_exp(margin)), sample, gradient);
     return softplus_minus(margin);
+  }
+
+  // A sum of logarithms that is taken of a product has no room for weights.
+  Totals evaluate_weighted(std::span<const double> x, const Dataset& data, std::size_t first,
+                           std::size_t last, std::span<double> gradient_sum) const {
+    Totals totals;
+    for (std::size_t row = first; row < last; ++row) {
+      const Sample sample = data[row];
+      const double weight = data.weight(row);
+      totals.loss += weight * data_term(x, sample, gradient_sum, weight);
+      if (predict(x, sample) == double{sample.label}) totals.correct += weight;
+    }
+    const double weight = data.weight_of(first, last);
+    totals.loss += weight * regulariser(lambda_, x, gradient_sum, weight);
+    return totals;
   }
 
   double lambda_;

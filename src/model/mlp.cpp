@@ -83,7 +83,7 @@ class Mlp final : public Model {
     SamplePass<float> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
     to_delta(targets_of(sample), pass.scores());
     const double norm_sq = pass.backward(gradient);
-    const double factor = batch.factor ? (*batch.factor)(std::sqrt(norm_sq)) : 1;
+    const double factor = batch.factor_of(0, std::sqrt(norm_sq));
     if (factor == 0) return std::nullopt;
     return factor;
   }
@@ -96,23 +96,28 @@ class Mlp final : public Model {
     for (std::size_t begin = first; begin < last; begin += kMaxRows) {
       const auto rows = std::min(kMaxRows, last - begin);
       pass.load(data, rows, [&](std::size_t i) { return begin + i; });
-      const auto answers = std::span(data.labels).subspan(begin * data.outputs);
-      add_totals(answers.first(rows * data.outputs), pass.scores(), totals);
+      if (data.weights.empty())
+        add_totals(answers_of(data, begin, rows), pass.scores(), totals);
+      else
+        for (std::size_t i = 0; i < rows; ++i)
+          add_weighted(data.weight(begin + i), answers_of(data, begin + i, 1), pass.scores(i),
+                       totals);
       if (gradient_sum.empty()) continue;
       pass.backward();
       pass.add_gradient(gradient_sum);
     }
     if (!gradient_sum.empty()) pass.finish(gradient_sum);
-    const auto rows = static_cast<double>(last - first);
-    totals.loss += rows * regulariser(lambda_, x, gradient_sum, rows);
+    const double weight = data.weight_of(first, last);
+    totals.loss += weight * regulariser(lambda_, x, gradient_sum, weight);
     return totals;
   }
 
-  // Not a regression in float: where predictions come near to their targets, digits cancel.
+  // Not a regression in float: where predictions come near to their targets, digits cancel. Nor
+  // rows with weights.
   void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                        std::size_t first, std::size_t last,
                        std::span<Totals> totals) const override {
-    if (loss_ || !std::ranges::all_of(points, FloatPass::fits))
+    if (loss_ || !data.weights.empty() || !std::ranges::all_of(points, FloatPass::fits))
       return Model::evaluate_points(points, data, first, last, totals);
     std::fill(totals.begin(), totals.end(), Totals{});
     const auto pass = float_passes_.take();
@@ -155,13 +160,13 @@ class Mlp final : public Model {
       if (batch.factor && !r.empty())
         pass.multiply_gradients(r, std::span(products).first(rows.size()));
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        double factor = 1;
+        double norm = 0;
         if (batch.factor) {
           const double g_sq = pass.squared_norm(i);
-          factor = (*batch.factor)(r.empty() ? std::sqrt(g_sq)
-                                             : norm_of_sum(g_sq, products[i], r_sq, r.size()));
-          if (factor != 1) pass.scale(i, factor);
+          norm = r.empty() ? std::sqrt(g_sq) : norm_of_sum(g_sq, products[i], r_sq, r.size());
         }
+        const double factor = batch.factor_of(begin + i, norm);
+        if (factor != 1) pass.scale(i, factor);
         weight += factor;
       }
       pass.add_gradient(sum);
@@ -197,6 +202,20 @@ class Mlp final : public Model {
     if (!loss_) return add_cross_entropy(targets, scores, totals);
     add_residuals(*loss_, scores, targets, totals);
     predictions_to_slopes(*loss_, scores, targets);
+  }
+
+  static std::span<const float> answers_of(const Dataset& data, std::size_t first,
+                                           std::size_t rows) {
+    return std::span(data.labels).subspan(first * data.outputs, rows * data.outputs);
+  }
+
+  // The same for one sample, with its weight; all that follows from delta_L carries it on.
+  void add_weighted(double weight, std::span<const float> targets, std::span<double> scores,
+                    Totals& totals) const {
+    Totals one;
+    add_totals(targets, scores, one);
+    totals.add(one, weight);
+    for (double& value : scores) value *= weight;
   }
 
   // For each sample what softmax_in_place does, but the exponentials of all at once.

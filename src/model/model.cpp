@@ -43,21 +43,21 @@ void Model::probabilities(std::span<const double> x, const Sample& sample,
 
 double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
                            std::span<double> sum, Workspace& workspace) const {
-  const auto factor_of = [&](std::span<const double> gradient) {
-    return batch.factor ? (*batch.factor)(std::sqrt(squared_norm(gradient))) : 1.0;
+  const auto factor_of = [&](std::size_t i, std::span<const double> gradient) {
+    return batch.factor_of(i, batch.factor ? std::sqrt(squared_norm(gradient)) : 0);
   };
   if (batch.rows.size() == 1) {
     loss(x, batch.data[batch.first_row + batch.rows[0]], sum);
-    const double factor = factor_of(sum);
+    const double factor = factor_of(0, sum);
     if (factor == 0) std::fill(sum.begin(), sum.end(), 0.0);  // the factor alone would keep NaN
     return factor;
   }
   std::fill(sum.begin(), sum.end(), 0.0);
   auto& gradient = workspace.get<std::vector<double>>();
   gradient.resize(sum.size());
-  for (const auto row : batch.rows) {
-    loss(x, batch.data[batch.first_row + row], gradient);
-    const double factor = factor_of(gradient);
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    loss(x, batch.data[batch.first_row + batch.rows[i]], gradient);
+    const double factor = factor_of(i, gradient);
     if (factor != 0) axpy(factor, gradient, sum);
   }
   return 1;
@@ -79,11 +79,11 @@ Model::Totals Model::evaluate(std::span<const double> x, const Dataset& data, st
   std::vector<double> gradient(gradient_sum.size()), predictions(data.outputs);
   for (std::size_t row = first; row < last; ++row) {
     const Sample sample = data[row];
-    totals.loss += loss(x, sample, gradient);
+    totals.loss += weighted_loss(*this, x, sample, gradient);
     if (data.classes.empty())
-      totals.squared_error += squared_error(*this, x, sample, predictions);
-    else
-      totals.correct += predict(x, sample) == double{sample.label};
+      totals.squared_error += data.weight(row) * squared_error(*this, x, sample, predictions);
+    else if (predict(x, sample) == double{sample.label})
+      totals.correct += data.weight(row);
     axpy(1.0, gradient, gradient_sum);
   }
   return totals;
@@ -93,6 +93,14 @@ void Model::evaluate_points(std::span<const std::span<const double>> points, con
                             std::size_t first, std::size_t last, std::span<Totals> totals) const {
   for (std::size_t p = 0; p < points.size(); ++p)
     totals[p] = evaluate(points[p], data, first, last, {});
+}
+
+double weighted_loss(const Model& model, std::span<const double> x, const Sample& sample,
+                     std::span<double> gradient) {
+  const double loss = model.loss(x, sample, gradient);
+  if (sample.weight == 1) return loss;
+  scale(double{sample.weight}, gradient);
+  return double{sample.weight} * loss;
 }
 
 const std::vector<ModelInfo>& model_table() {

@@ -61,7 +61,7 @@ void ScorePass::add_totals(std::span<Model::Totals> totals) {
                    });
   for (std::size_t p = 0; p < points_; ++p) {
     totals[p].loss += losses_[p] + std::log(products_[p]);
-    totals[p].correct += static_cast<std::size_t>(hits_[p]);
+    totals[p].correct += hits_[p];
   }
 }
 

@@ -82,8 +82,7 @@ inline double norm_of_sum(double g_sq, double product, double r_sq, std::size_t 
 
 /// What Model::gradient_sum returns for one sample, its gradient written and its norm known.
 inline double sample_factor(const BatchRequest& batch, double norm_sq, std::span<double> gradient) {
-  if (!batch.factor) return 1;
-  const double factor = (*batch.factor)(std::sqrt(norm_sq));
+  const double factor = batch.factor_of(0, std::sqrt(norm_sq));
   if (factor == 0) std::fill(gradient.begin(), gradient.end(), 0.0);  // it may hold NaN
   return factor;
 }

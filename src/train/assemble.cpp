@@ -67,6 +67,15 @@ double parameters_per_row(const ModelOptions& model, const Dataset& data, std::s
   return static_cast<double>(dim) - saved + 50 * units;
 }
 
+// A caller's data have not been through a schema.
+void require_weights(const Dataset& data) {
+  require(data.weights.empty() || data.weights.size() == data.rows(), ErrorKind::usage,
+          "expected a weight for each of the ", data.rows(), " rows, found ", data.weights.size());
+  for (const float weight : data.weights)
+    require(weight >= 0 && weight <= 1, ErrorKind::usage,
+            "expected weights from 0 to 1, divided by the largest that is allowed, found ", weight);
+}
+
 void use_data(RunParts& parts, bool own_model) {
   const auto& config = parts.config;
   const auto& data = parts.data;
@@ -83,6 +92,8 @@ void use_data(RunParts& parts, bool own_model) {
           ErrorKind::usage, "the test set must be like the training set: expected ", train.features,
           " features and ", train.scores(), " classes or targets, found ",
           data.test ? data.test->features : 0, " and ", data.test ? data.test->scores() : 0);
+  require_weights(train);
+  if (data.test) require_weights(*data.test);
   const std::size_t m = data.holder ? train.rows() : train.rows() / agents;
   require(config.algorithm.batch <= m, ErrorKind::usage, "algorithm.batch: expected at most the ",
           m, " samples that an agent holds, found ", config.algorithm.batch);
@@ -115,7 +126,7 @@ void use_data(RunParts& parts, bool own_model) {
                                  ? static_cast<double>(facts.dim)
                                  : parameters_per_row(config.model, train, facts.dim),
        .noised = config.privacy.has_value(),
-       .agents_in_double = is_regression(config.model) &&
+       .agents_in_double = (is_regression(config.model) || !train.weights.empty()) &&
                            (find_model(config.model.name).layered || train.outputs > 1)});
 }
 
@@ -181,6 +192,7 @@ void append(const Dataset& from, Dataset& to) {
   };
   to.voids.resize(to.rows());
   add(from.voids, to.voids);
+  add(from.weights, to.weights);
   if (from.sparse())  // its offsets continue those that are there
     for (std::size_t row = 0; row < from.rows(); ++row)
       to.row_starts.push_back(to.values.size() + from.row_starts[row + 1]);
@@ -269,11 +281,12 @@ RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Datas
     const auto& own = agents[i];
     require(own.rows() == first.rows() && own.features == first.features &&
                 own.classes == first.classes && own.outputs == first.outputs &&
-                own.sparse() == first.sparse(),
+                own.sparse() == first.sparse() && own.weights.empty() == first.weights.empty(),
             ErrorKind::usage, "the agents' data must be alike: agent 0 has ", first.rows(),
             " rows of ", first.features, " features and ", first.classes.size(),
             " classes (targets: ", first.outputs, "), agent ", i, " has ", own.rows(), " of ",
-            own.features, " and ", own.classes.size(), " (", own.outputs, ")");
+            own.features, " and ", own.classes.size(), " (", own.outputs, ")",
+            own.weights.empty() == first.weights.empty() ? "" : "; and all have weights, or none");
     append(own, *all);
   }
   return {.train = std::move(all),

@@ -95,7 +95,7 @@ double steepest_at_start(const RunParts& parts, const std::vector<Sample>& rows)
   const auto mean_gradient = [&](const std::vector<double>& x) {
     std::vector<double> mean(dim, 0.0);
     for (const auto& row : rows) {
-      parts.model->loss(x, row, gradient);
+      weighted_loss(*parts.model, x, row, gradient);
       axpy(1 / static_cast<double>(rows.size()), gradient, mean);
     }
     return mean;
@@ -124,8 +124,8 @@ Scales measured_scales(const RunParts& parts, double curvature) {
   std::vector<double> gradient(parts.facts.dim);
   double squares = 0, gradients = 0, losses = 0;
   for (const auto& row : rows) {
-    for (const double value : row.values) squares += value * value;
-    losses += parts.model->loss(parts.start, row, gradient);
+    for (const double value : row.values) squares += double{row.weight} * (value * value);
+    losses += weighted_loss(*parts.model, parts.start, row, gradient);
     if (clips) algorithm.clip.apply(gradient);
     gradients += squared_norm(gradient);
   }

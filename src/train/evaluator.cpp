@@ -55,16 +55,19 @@ std::vector<Model::Totals> evaluate_points(const Model& model, const Dataset& da
   std::vector<Model::Totals> totals(points.size());
   for (std::size_t piece = 0; piece < parts.size(); ++piece)
     for (std::size_t p = 0; p < parts[piece].size(); ++p) {
-      auto& sum = totals[piece / runs * kGroup + p];
-      sum.loss += parts[piece][p].loss;
-      sum.correct += parts[piece][p].correct;
-      sum.squared_error += parts[piece][p].squared_error;
+      totals[piece / runs * kGroup + p].add(parts[piece][p]);
     }
   return totals;
 }
 
-Fit fit_of(double squared_error, std::size_t values, double spread) {
-  Fit fit{std::sqrt(squared_error / static_cast<double>(std::max<std::size_t>(values, 1)))};
+// What sums over all records, which count, are divided by.
+double divisor(const Dataset& data) {
+  const double weight = data.weight_of(0, data.rows());
+  return weight > 0 ? weight : 1;
+}
+
+Fit fit_of(double squared_error, const Dataset& data, double spread) {
+  Fit fit{std::sqrt(squared_error / (divisor(data) * static_cast<double>(data.outputs)))};
   if (spread > 0) fit.r2 = 1 - squared_error / spread;
   return fit;
 }
@@ -89,16 +92,15 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
     const std::size_t first = run * data.rows() / kRuns, last = (run + 1) * data.rows() / kRuns;
     totals[run] = model.evaluate(x, data, first, last, gradients.row(run));
   });
-  const auto rows = static_cast<double>(std::max<std::size_t>(data.rows(), 1));
+  const double rows = divisor(data);
   Evaluation result;
   double squared_error = 0;
   for (const auto& run : totals) {
     result.loss += run.loss / rows;
-    result.accuracy += static_cast<double>(run.correct) / rows;
+    result.accuracy += run.correct / rows;
     squared_error += run.squared_error;
   }
-  if (data.classes.empty())
-    result.fit = fit_of(squared_error, data.labels.size(), target_spread(data));
+  if (data.classes.empty()) result.fit = fit_of(squared_error, data, target_spread(data));
   if (with_gradient) {
     result.gradient = mean_row(gradients);
     for (double& value : result.gradient) value *= kRuns / rows;
@@ -163,7 +165,7 @@ void Evaluator::measure_losses(std::span<const std::span<const double>> points,
                                MetricsRow& row) const {
   const auto train = evaluate_points(problem_.model, agent_train_, points, pool_);
   const auto agents = static_cast<double>(points.size());
-  const auto train_rows = static_cast<double>(std::max<std::size_t>(agent_train_.rows(), 1));
+  const double train_rows = divisor(agent_train_);
   row.agent_loss_mean = 0;
   row.agent_loss_worst = train[0].loss / train_rows;
   for (const auto& totals : train) {
@@ -176,11 +178,11 @@ void Evaluator::measure_losses(std::span<const std::span<const double>> points,
 void Evaluator::measure_accuracies(std::span<const std::span<const double>> points,
                                    MetricsRow& row) const {
   const auto agents = static_cast<double>(points.size());
-  const auto test_rows = static_cast<double>(std::max<std::size_t>(agent_test_.rows(), 1));
+  const double test_rows = divisor(agent_test_);
   row.agent_accuracy_mean = 0;
   row.agent_accuracy_worst = 1;
   for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {
-    const double accuracy = static_cast<double>(totals.correct) / test_rows;
+    const double accuracy = totals.correct / test_rows;
     *row.agent_accuracy_mean += accuracy / agents;
     row.agent_accuracy_worst = std::min(*row.agent_accuracy_worst, accuracy);
   }
@@ -194,7 +196,7 @@ void Evaluator::measure_fits(std::span<const std::span<const double>> points,
   double rmse = 0, r2 = 0;
   std::optional<Fit> worst;
   for (const auto& totals : evaluate_points(problem_.model, agent_test_, points, pool_)) {
-    const auto fit = fit_of(totals.squared_error, agent_test_.labels.size(), spread);
+    const auto fit = fit_of(totals.squared_error, agent_test_, spread);
     rmse += fit.rmse / agents;
     r2 += fit.r2.value_or(0) / agents;
     if (!worst || std::isnan(fit.rmse) || fit.rmse > worst->rmse) worst = fit;

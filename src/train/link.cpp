@@ -35,7 +35,7 @@ std::string hash_of(const std::vector<std::string>& texts) {
 std::string hash_of(const Dataset& data) {
   return sha256_hex(concat(data.features, ' ', data.outputs, hash_of(data.values),
                            hash_of(data.columns), hash_of(data.row_starts), hash_of(data.labels),
-                           hash_of(data.classes), hash_of(data.voids)));
+                           hash_of(data.classes), hash_of(data.voids), hash_of(data.weights)));
 }
 
 using Facts = std::map<std::string, std::string>;

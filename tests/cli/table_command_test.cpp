@@ -136,6 +136,39 @@ TEST_F(TableCommand, LearnsSeveralTargets) {
       << classes.output;
 }
 
+// Records that weigh nothing are neither learned from nor counted.
+TEST_F(TableCommand, WeighsRecords) {
+  std::string text = "age,job,trust,state\n", plain = "age,job,state\n";
+  for (int i = 0; i < 300; ++i) {
+    const int age = 20 + i * 7 % 50;
+    const bool ill = age > 45, lie = i % 2 == 0;
+    const auto record = std::to_string(age) + (i % 3 == 0 ? ",cook," : ",clerk,");
+    const auto* state = ill != lie ? "ill\n" : "well\n";
+    text += record + (lie ? "0," : i % 4 == 1 ? "2.5," : "5,") + state;
+    plain += record + state;
+  }
+  write_file(dir_ / "w.csv", text);
+  const auto found = done("data schema w.csv --label state --weight trust").output;
+  EXPECT_NE(found.find("weight"), std::string::npos) << found;
+  EXPECT_NE(read_file(dir_ / "schema.toml").find("[weight]\nname = \"trust\"\nmaximum = 5"),
+            std::string::npos);
+  done("run c.toml --out run --set data.train=w.csv");
+  const auto weighed = nlohmann::json::parse(done("eval run --data w.csv --json").output);
+  EXPECT_GT(weighed["accuracy"], 0.9);
+  EXPECT_GT(weighed["auc"], 0.95);
+  EXPECT_EQ(weighed["rows"], 300);
+  write_file(dir_ / "new.csv", "job,age\ncook,60\nclerk,30\n");
+  EXPECT_EQ(done("predict run --data new.csv").output, "prediction\nill\nwell\n");
+  const auto info = done("data info --train w.csv --schema schema.toml").output;
+  EXPECT_NE(info.find("add up to 112.5"), std::string::npos) << info;
+
+  write_file(dir_ / "plain.csv", plain);
+  const auto missing = porter("eval run --data plain.csv");
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_NE(missing.output.find("expected the weight 'trust'"), std::string::npos)
+      << missing.output;
+}
+
 // A first record with a mistake is no header.
 TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
   write_file(dir_ / "n.csv", "a,b,y\n1,2,0\n3,1,1\n2,2,0\n4,1,1\n");

@@ -89,6 +89,14 @@ TEST(SchemaGuess, TakesSeveralLabelsAsTargets) {
   EXPECT_EQ(bare.labels[0].name, "column 2") << "without a header they are in the file's order";
 }
 
+TEST(SchemaGuess, TakesAWeight) {
+  const auto found = guess("a,b,y\n1,0,0\n2,13,1\n", {.weight = "b"}).schema;
+  EXPECT_EQ(*found.weight, (WeightColumn{"b", 13, Outside::clamp}));
+  EXPECT_EQ(found.columns.size(), 1U);
+  EXPECT_EQ(parse_schema(to_toml(found), "again").weight, found.weight);
+  EXPECT_EQ(guess("1,0,0\n2,13,1\n", {.weight = "2"}).schema.weight->name, "column 2");
+}
+
 TEST(SchemaGuess, NamesWhatIsWrong) {
   const auto says = [](const std::string& text, const GuessOptions& options,
                        const std::string& what) {
@@ -111,6 +119,11 @@ TEST(SchemaGuess, NamesWhatIsWrong) {
   says("a,b\n\xE4,x\n2,y\n", {}, "expected UTF-8");
   says("\xE4,9\n2,y\n", {}, "expected UTF-8");
   says("x,b\n1,a\n1,b\n", {}, "no column is left");
+  says("a,b,y\n1,-1,0\n2,1,1\n", {.weight = "b"}, "the weight 'b': expected numbers >= 0");
+  says("a,b,y\n1,x,0\n2,1,1\n", {.weight = "b"}, "expected a number in every record, found 1 of 2");
+  says("a,b,y\n1,1,0\n2,1,1\n", {.weight = "y"}, "--weight: the column \"y\" is a label");
+  says("a,b,y\n1,1,0\n2,1,1\n", {.weight = "c"}, "--weight: expected the name of a column");
+  says("1,1,0\n2,1,1\n", {.weight = "1"}, "the weight must stand right before the labels");
   says("a,b,c\n1,x,2\n2,y,3\n", {.labels = {"b", "c"}},
        "the label 'b': several labels are the targets of a regression; expected numbers, found 2 "
        "of 2 records with a text");

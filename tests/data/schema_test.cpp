@@ -241,6 +241,65 @@ TEST_F(SchemaTable, HasSeveralTargetsInEachRow) {
   EXPECT_EQ(kept.voids, (std::vector<std::uint8_t>{0, 1}));
 }
 
+// kSchema with a weight up to 4.
+std::string with_weight(const std::string& keys = "maximum = 4") {
+  return replaced(kSchema, "[[column]]", "[weight]\nname = \"copies\"\n" + keys + "\n[[column]]");
+}
+
+TEST(Schema, AWeightIsAFactThatOwnersAgreeOn) {
+  const auto schema = parse_schema(with_weight(), "s.toml");
+  EXPECT_EQ(*schema.weight, (WeightColumn{.name = "copies", .maximum = 4}));
+  EXPECT_EQ(parse_schema(to_toml(schema), "again").weight, schema.weight);
+  EXPECT_EQ(schema_facts(schema).at("weight"), "\"copies\", maximum = 4.0, outside = \"error\"");
+  EXPECT_NE(schema_hash(schema), schema_hash(parse_schema(kSchema, "s.toml")));
+  const auto says = [](const std::string& text, const std::string& what) {
+    const auto error = schema_error(text);
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  };
+  says(with_weight(""), "weight.maximum: expected the largest weight");
+  for (const std::string bad : {"0", "-1", "inf", "nan"})
+    says(with_weight("maximum = " + bad), "weight.maximum: expected a ");
+  says(with_weight("maximum = 1\noutside = \"missing\""),
+       "weight.outside: expected error or clamp");
+  says(with_weight("maximum = 1\nrange = 1"), "weight.range: unknown key");
+  says(replaced(with_weight(), "\"copies\"", "\"ill\""), "is a label and cannot be the weight");
+  says(replaced(with_weight(), "\"copies\"", "\"age\""), "or is a label or the weight");
+}
+
+TEST_F(SchemaTable, HasWeightsOfTheLargestPossible) {
+  const std::string head = "age;job;id;dose;copies;ill\n";
+  const auto strict = with_weight(), clamps = with_weight("maximum = 4\noutside = \"clamp\"");
+  const auto data =
+      load(head + "1;cook;1;1;0;no\n1;cook;1;1;4;yes\n1;cook;1;1;1.5;no\n", false, strict.c_str())
+          .train;
+  EXPECT_EQ(data.weights, (std::vector<float>{0, 1, 0.375F}));
+  EXPECT_EQ(data.features, 7U) << "the weight is no feature";
+  EXPECT_EQ(select_rows(data, std::vector<std::uint32_t>{2, 1}).weights,
+            (std::vector<float>{0.375F, 1}));
+  const auto says = [&](const std::string& weight, const std::string& what) {
+    EXPECT_EQ(table_error(head + "1;cook;1;1;" + weight + ";no\n", strict.c_str()),
+              "t.csv, line 2, weight 'copies': " + what);
+  };
+  says("4.5", "expected a number from 0 to 4, found '4.5'");
+  says("-1", "expected a number from 0 to 4, found '-1'");
+  says("", "expected a finite number, found nothing");
+  says("nan", "expected a finite number, found 'nan'");
+  EXPECT_EQ(table_error("age;job;id;dose;ill\n1;cook;1;1;no\n", strict.c_str()),
+            "t.csv, line 1: expected the weight 'copies' as the schema says, found the columns "
+            "'age', 'job', 'id', 'dose', 'ill'");
+  const auto clamped =
+      load(head + "1;cook;1;1;-3;no\n1;cook;1;1;99;yes\n", false, clamps.c_str()).train;
+  EXPECT_EQ(clamped.weights, (std::vector<float>{0, 1}));
+
+  // With a guarantee it costs its record only; without a header it stands before the label.
+  const auto bare = replaced(strict, "separator", "header = false\nseparator");
+  const auto kept =
+      load("1;cook;1;1;2;no\n1;cook;1;1;5;no\n1;cook;1;1;4;yes\n", true, bare.c_str()).train;
+  EXPECT_EQ(kept.weights, (std::vector<float>{0.5F, 0, 1}));
+  EXPECT_EQ(kept.voids, (std::vector<std::uint8_t>{0, 1}));
+  EXPECT_EQ(kept.counted_weight(), 1.5);
+}
+
 TEST_F(SchemaTable, UnknownValuesAndRangesHaveRules) {
   const auto strict =
       replaced(replaced(kSchema, "\"other\"", "\"error\""), "\"clamp\"", "\"error\"");

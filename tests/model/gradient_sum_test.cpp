@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -68,6 +69,7 @@ std::vector<double> naive_sum(const Model& model, const std::vector<double>& x,
   std::vector<double> sum(model.dim(), 0.0), g(model.dim());
   for (const auto row : batch.rows) {
     model.loss(x, batch.data[batch.first_row + row], g);
+    for (double& value : g) value *= batch.data.weight(batch.first_row + row);
     const double factor = batch.factor ? (*batch.factor)(std::sqrt(squared_norm(g))) : 1;
     if (factor != 0) axpy(factor, g, sum);
   }
@@ -113,46 +115,67 @@ const std::vector<SumCase>& sum_cases() {
   return all;
 }
 
+// For batches of many sizes, each at another x.
+void expect_sums(const SumCase& c, const Dataset& data, std::uint32_t& round) {
+  const auto model = make_model(c.options, data.features, c.classes);
+  Workspace workspace;  // the same for all sizes: nothing may be left over
+  for (const std::size_t b : {130, 1, 2, 7, 0, 1, 290})
+    for (const Factor* factor : {static_cast<const Factor*>(nullptr), &kSmooth, &kLinear}) {
+      SCOPED_TRACE(testing::Message() << "batch " << b
+                                      << (factor == &kSmooth ? " smooth"
+                                          : factor           ? " linear"
+                                                             : ""));
+      const auto x = random_start(model->dim(), ++round);
+      const auto rows = first_rows(b);
+      const BatchRequest batch{data, 10, rows, factor};
+      // The norm of a sum with the regulariser is rounded up by 1e-10 of the squares.
+      const auto naive = naive_sum(*model, x, batch);
+      expect_close(fast_sum(*model, x, batch, workspace), naive,
+                   c.options.lambda > 0 && factor ? 1e-8 : 1e-12);
+      const auto narrow = float_sum(*model, x, batch, workspace);
+      const bool layered = c.options.name == "mlp" || c.options.name == "softmax";
+      EXPECT_EQ(narrow.has_value(), layered && c.options.lambda == 0 && b > 1);
+      if (narrow) expect_close(*narrow, naive, 1e-5);
+    }
+}
+
 TEST(GradientSum, IsTheSumOfTheClippedGradients) {
   std::uint32_t round = 0;
   for (const auto& c : sum_cases())
     for (const std::size_t features : {3, 8, 29})
       for (const int kind : {0, 1, 2, 3}) {
-        const auto data =
-            kind == 0   ? toy_data(300, features, c.classes, false)
-            : kind == 1 ? toy_data(300, features, c.classes, true)
-                        : mostly_background(300, features, c.classes, kind == 2 ? 0.0F : -0.4F);
-        const auto model = make_model(c.options, features, c.classes);
-        Workspace workspace;  // the same for all sizes: nothing may be left over
-        for (const std::size_t b : {130, 1, 2, 7, 0, 1, 290})
-          for (const Factor* factor : {static_cast<const Factor*>(nullptr), &kSmooth, &kLinear}) {
-            SCOPED_TRACE(testing::Message() << c.name << ", " << features << " features, data "
-                                            << kind << ", batch " << b
-                                            << (factor == &kSmooth ? " smooth"
-                                                : factor           ? " linear"
-                                                                   : ""));
-            const auto x = random_start(model->dim(), ++round);
-            const auto rows = first_rows(b);
-            const BatchRequest batch{data, 10, rows, factor};
-            // The norm of a sum with the regulariser is rounded up by 1e-10 of the squares.
-            const auto naive = naive_sum(*model, x, batch);
-            expect_close(fast_sum(*model, x, batch, workspace), naive,
-                         c.options.lambda > 0 && factor ? 1e-8 : 1e-12);
-            const auto narrow = float_sum(*model, x, batch, workspace);
-            const bool layered = c.options.name == "mlp" || c.options.name == "softmax";
-            EXPECT_EQ(narrow.has_value(), layered && c.options.lambda == 0 && b > 1);
-            if (narrow) expect_close(*narrow, naive, 1e-5);
-          }
+        SCOPED_TRACE(testing::Message()
+                     << c.name << ", " << features << " features, data " << kind);
+        expect_sums(c,
+                    kind == 0 ? toy_data(300, features, c.classes, false)
+                    : kind == 1
+                        ? toy_data(300, features, c.classes, true)
+                        : mostly_background(300, features, c.classes, kind == 2 ? 0.0F : -0.4F),
+                    round);
       }
 }
 
+TEST(GradientSum, HasTheWeightsOfTheSamples) {
+  std::uint32_t round = 0;
+  for (const auto& c : sum_cases())
+    for (const bool sparse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : ""));
+      auto data = toy_data(300, 8, c.classes, sparse);
+      add_weights(data);
+      expect_sums(c, data, round);
+    }
+}
+
 TEST(GradientSum, TheDefaultOfAModelOfOnesOwnAgrees) {
-  const auto data = toy_data(40, 6, 2, false);
+  auto data = toy_data(40, 6, 2, false);
   const auto model = make_model({.name = "logistic", .lambda = 0.2}, 6, 2);
   const auto x = random_start(6, 1);
-  for (const std::size_t b : {0, 1, 5}) {
+  for (const int run : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
+    const std::size_t b = std::array{0, 1, 5}[static_cast<std::size_t>(run % 3)];
+    const Factor* factor = run % 2 == 0 ? &kSmooth : nullptr;
+    if (run == 6) add_weights(data);
     const auto rows = first_rows(b);
-    const BatchRequest batch{data, 3, rows, &kSmooth};
+    const BatchRequest batch{data, 3, rows, factor};
     std::vector<double> sum(6, 7.0);
     Workspace workspace;
     const double scale = model->Model::gradient_sum(x, batch, sum, workspace);
@@ -219,6 +242,38 @@ TEST(GradientSum, ABrokenWeightIsSeenInEveryModel) {
       const auto rows = first_rows(3);
       model->gradient_sum(x, {data, 0, rows, nullptr}, sum, workspace);
       EXPECT_FALSE(all_finite(sum));
+    }
+  }
+}
+
+// Weights come before the clip: no sample pulls harder than the threshold, however it is weighed,
+// and a weight of 1 for all changes no bit.
+TEST(GradientSum, WeightsDoNotMoveTheThreshold) {
+  for (const auto& c : sum_cases()) {
+    SCOPED_TRACE(c.name);
+    auto data = toy_data(60, 9, c.classes, false);
+    const auto plain = data;
+    data.weights.assign(60, 1.0F);
+    const auto model = make_model(c.options, 9, c.classes);
+    const auto x = random_start(model->dim(), 3);
+    Workspace workspace;
+    for (const std::size_t b : {1, 7, 50}) {
+      const auto rows = first_rows(b);
+      EXPECT_EQ(fast_sum(*model, x, {data, 0, rows, &kLinear}, workspace),
+                fast_sum(*model, x, {plain, 0, rows, &kLinear}, workspace));
+      EXPECT_EQ(fast_sum(*model, x, {data, 0, rows}, workspace),
+                fast_sum(*model, x, {plain, 0, rows}, workspace));
+    }
+    add_weights(data);
+    for (std::uint32_t row = 0; row < 60; ++row) {
+      const std::vector<std::uint32_t> one = {row}, two = {row, 0};  // row 0 weighs nothing
+      for (const auto& rows : {one, two}) {
+        const auto sum = fast_sum(*model, x, {data, 0, rows, &kLinear}, workspace);
+        EXPECT_LE(std::sqrt(squared_norm(sum)), 0.7 * (1 + 1e-12)) << row;
+        if (data.weights[row] == 0) {
+          EXPECT_EQ(squared_norm(sum), 0) << row;
+        }
+      }
     }
   }
 }

@@ -37,6 +37,16 @@ inline Dataset toy_data(std::size_t rows, std::size_t features, std::size_t clas
   return data;
 }
 
+/// Gives the rows weights from 0 to 1, both among them.
+inline void add_weights(Dataset& data) {
+  RngStream rng(95, Draw::test, 2, 0);
+  data.weights.clear();
+  for (std::size_t r = 0; r < data.rows(); ++r)
+    data.weights.push_back(r % 5 == 0   ? 0.0F
+                           : r % 5 == 1 ? 1.0F
+                                        : static_cast<float>(rng.uniform()));
+}
+
 /// The same features with `outputs` targets from a linear teacher and noise: residuals on both
 /// sides of 1, where the losses of a regression differ.
 inline Dataset toy_targets(std::size_t rows, std::size_t features, std::size_t outputs, bool sparse,

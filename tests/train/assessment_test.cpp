@@ -26,13 +26,14 @@ class Given final : public Model {
 };
 
 Assessment assessed(const std::vector<float>& probabilities, const std::vector<float>& labels,
-                    std::vector<std::uint8_t> voids = {}) {
+                    std::vector<std::uint8_t> voids = {}, std::vector<float> weights = {}) {
   Dataset data;
   data.features = 1;
   data.values = probabilities;
   data.labels = labels;
   data.classes = {"no", "yes"};
   data.voids = std::move(voids);
+  data.weights = std::move(weights);
   return assess(Given(), data, std::vector<double>{0});
 }
 
@@ -73,6 +74,29 @@ TEST(Assessment, AucIsTheChanceOfTheRightOrder) {
   }
   EXPECT_DOUBLE_EQ(*assessed({0.1F, 0.9F}, {0, 1}).auc, 1);
   EXPECT_DOUBLE_EQ(*assessed({0.9F, 0.1F}, {0, 1}).auc, 0);
+}
+
+// A record of twice the weight is as good as two; numbers of records stay what they are.
+TEST(Assessment, WeighsShares) {
+  std::vector<float> p, y, weights, copied_p, copied_y;
+  for (int i = 0; i < 40; ++i) {
+    const int die = i * 7919 % 97, copies = die % 4;
+    p.push_back(static_cast<float>(die % 11) / 11);
+    y.push_back(die % 5 < 2 ? 1.0F : 0.0F);
+    weights.push_back(static_cast<float>(copies) / 4);
+    copied_p.insert(copied_p.end(), static_cast<std::size_t>(copies), p.back());
+    copied_y.insert(copied_y.end(), static_cast<std::size_t>(copies), y.back());
+  }
+  const auto found = assessed(p, y, {}, weights), copied = assessed(copied_p, copied_y);
+  EXPECT_EQ(found.records, 40U);
+  EXPECT_EQ(found.confusion, assessed(p, y).confusion);
+  EXPECT_NEAR(*found.auc, *copied.auc, 1e-12);
+  EXPECT_NEAR(*found.calibration_error, *copied.calibration_error, 1e-12);
+  for (const std::size_t c : {0, 1}) {
+    EXPECT_NEAR(*found.classes[c].precision, *copied.classes[c].precision, 1e-12);
+    EXPECT_NEAR(*found.classes[c].recall, *copied.classes[c].recall, 1e-12);
+    EXPECT_NEAR(*found.classes[c].f1, *copied.classes[c].f1, 1e-12);
+  }
 }
 
 TEST(Assessment, CalibrationComparesProbabilitiesWithShares) {

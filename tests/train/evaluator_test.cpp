@@ -53,6 +53,46 @@ TEST(Evaluator, GivesTheSameBitsForAnyNumberOfThreads) {
     }
 }
 
+// All figures are those of as many copies of a row as its weight says.
+TEST(Evaluator, WeighsAllFigures) {
+  for (const std::size_t classes : {3, 0}) {
+    SCOPED_TRACE(classes);
+    const auto rows_of = [&](std::uint32_t round) {
+      return classes > 0 ? toy_data(90, 5, classes, false, round)
+                         : toy_targets(90, 5, 2, false, 1, round);
+    };
+    auto train = rows_of(0), test = rows_of(1);
+    std::vector<std::uint32_t> copies;
+    for (std::uint32_t row = 0; row < 90; ++row) {
+      copies.insert(copies.end(), row % 4, row);
+      train.weights.push_back(static_cast<float>(row % 4) / 4);
+    }
+    test.weights = train.weights;
+    auto all = select_rows(train, copies), all_test = select_rows(test, copies);
+    all.weights.clear();
+    all_test.weights.clear();
+    const auto model = make_model({.name = classes > 0 ? "softmax" : "linear", .lambda = 0.1}, 5,
+                                  classes, train.outputs);
+    ThreadPool pool(2);
+    Rows X(1, model->dim());
+    RngStream(5, Draw::test, 0, 0).fill_normal(X.row(0));
+    MetricsRow weighed, copied;
+    Evaluator({*model, train, 1}, &test, pool).measure(X, weighed);
+    Evaluator({*model, all, 1}, &all_test, pool).measure(X, copied);
+    EXPECT_NEAR(weighed.loss, copied.loss, 1e-12);
+    EXPECT_NEAR(weighed.grad_norm_sq, copied.grad_norm_sq, 1e-12);
+    EXPECT_NEAR(*weighed.test_loss, *copied.test_loss, 1e-12);
+    if (classes > 0) {
+      EXPECT_NEAR(*weighed.train_accuracy, *copied.train_accuracy, 1e-12);
+      EXPECT_NEAR(*weighed.test_accuracy, *copied.test_accuracy, 1e-12);
+      EXPECT_NEAR(majority_rate(test), majority_rate(all_test), 1e-12);
+    } else {
+      EXPECT_NEAR(*weighed.train_r2, *copied.train_r2, 1e-12);
+      EXPECT_NEAR(*weighed.test_rmse, *copied.test_rmse, 1e-12);
+    }
+  }
+}
+
 // At the start all agents stand at one point, which is then measured once.
 TEST(Evaluator, EqualAgentsAreMeasuredAsEachOfThem) {
   const auto train = toy_data(300, 9, 3, false), test = toy_data(200, 9, 3, false, 1);

@@ -715,6 +715,32 @@ TEST_F(TrainerTest, WhatTheCallerBringsHasToFit) {
   }
 }
 
+// Records that weigh nothing leave everybody at the start, and a weight of 1 for all is none.
+TEST_F(TrainerTest, WeightsReachEveryAlgorithm) {
+  for (const auto& info : algorithm_table()) {
+    SCOPED_TRACE(info.name);
+    std::vector<std::string> keys = {"algorithm.name=" + info.name, "algorithm.rounds=9",
+                                     "algorithm.start=normal:0.3", "run.evaluate=end"};
+    if (!info.compresses) keys.push_back("algorithm.compressor=identity");
+    if (info.noise != AlgorithmInfo::Noise::never)
+      keys.insert(keys.end(),
+                  {"algorithm.clip=smooth:1", "privacy.calibration=sigma", "privacy.sigma=0"});
+    const auto end = [&](std::optional<float> weight) {
+      std::vector<Dataset> agents(4, toy_data(30, 6, 2, false));
+      for (auto& data : agents)
+        if (weight) data.weights.assign(30, *weight);
+      Trainer trainer(assemble(config(keys), {.data = join_agents(agents)}));
+      const auto start = trainer.parts().start;
+      train(trainer);
+      return std::pair(mean_row(trainer.algorithm().iterates()), start);
+    };
+    const auto [still, start] = end(0.0F);
+    EXPECT_LE(squared_distance(still, start), 1e-12);  // a server sends x in float
+    EXPECT_EQ(end(1.0F).first, end(std::nullopt).first);
+    EXPECT_GT(squared_distance(end(0.5F).first, start), 1e-6);
+  }
+}
+
 // A start that is made for a perceptron does not fit a model of one's own.
 TEST_F(TrainerTest, AStartLayerByLayerNeedsTheModelThatTheConfigNames) {
   const auto straight = assemble(config());

@@ -27,6 +27,7 @@ using Json = nlohmann::ordered_json;
 
 Json describe_set(const Dataset& data, const Dataset& train) {
   Json json = {{"rows", data.rows()}, {"void_rows", data.void_rows()}, {"density", density(data)}};
+  if (!data.weights.empty()) json["weight"] = data.counted_weight();
   if (const auto majority = majority_class(train)) {
     json["class_counts"] = class_counts(data);
     json["majority_rate"] = class_rate(data, *majority);
@@ -37,6 +38,9 @@ Json describe_set(const Dataset& data, const Dataset& train) {
 void print_set(const char* name, const Dataset& data, const Dataset& train) {
   fmt::print("{}: {} rows, {:.4g} % of the entries are not zero\n", name, data.rows(),
              100 * density(data));
+  if (!data.weights.empty())
+    fmt::print("  their weights add up to {:.6g}, with the largest that is possible as 1\n",
+               data.counted_weight());
   const auto counts = class_counts(data);
   for (std::size_t c = 0; c < counts.size(); ++c)
     fmt::print("  class {} (label {}): {} rows\n", c, without_controls(data.classes[c]), counts[c]);
@@ -51,9 +55,13 @@ std::optional<SchemaGuess> columns_of(const DataArguments& options) {
   const auto schema = load_schema(options.data.schema_file);
   TextInput input(options.data.train);
   GuessOptions how{.header = schema.format.header};
-  for (std::size_t l = 0; l < schema.labels.size(); ++l)
-    how.labels.push_back(schema.format.header ? schema.labels[l].name
-                                              : std::to_string(schema.columns.size() + l + 1));
+  std::size_t place = schema.columns.size();
+  const auto next = [&](const std::string& name) {
+    ++place;
+    return schema.format.header ? name : std::to_string(place);
+  };
+  if (schema.weight) how.weight = next(schema.weight->name);
+  for (const auto& label : schema.labels) how.labels.push_back(next(label.name));
   if (schema.format.separator != '\0') how.separator = schema.format.separator;
   auto found = guess_schema(input, how);
   found.schema = schema;

@@ -69,6 +69,8 @@ void add_data_schema(App& data) {
                         "the column that is learned: its name, or its place from 1 (default: the "
                         "last); again for each of several targets",
                         "NAME");
+  command->add_option("--weight", options->guess.weight,
+                      "a column that says how much each record counts, by name or place");
   command->add_option("--out", options->out, "the file to write, or - for stdout");
   command->add_option("--drop", options->guess.drop, "columns that are not to be used");
   command->add_option("--separator", options->separator, "instead of guessing it: , ; | or tab");

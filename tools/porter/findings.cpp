@@ -15,6 +15,7 @@ constexpr std::size_t kWidest = 32;
 std::string kind_of(const Schema& schema, const std::string& name) {
   for (const auto& column : schema.columns)
     if (column.name == name) return std::string(choice_text(column.kind));
+  if (schema.weight && schema.weight->name == name) return "weight";
   return std::ranges::count(schema.labels, name, &Label::name) > 0 ? "label" : "not in it";
 }
 

@@ -21,8 +21,9 @@
 
 namespace porter {
 
-/// What the agents minimise together: f(x) = mean over all rows of the model's loss. Agent i holds
-/// rows [i m, (i + 1) m) of the training set. Views: the owner outlives them.
+/// What the agents minimise together: f(x) = mean over all rows of the model's loss, times the
+/// weights of the rows where they have some. Agent i holds rows [i m, (i + 1) m) of the training
+/// set. Views: the owner outlives them.
 struct Problem {
   const Model& model;
   const Dataset& train;
@@ -89,6 +90,7 @@ struct GradientOptions {
 /// that counts for nothing (Dataset::voids) is drawn like any other and adds zero:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
+/// where l has the weight of its record in it (Dataset::weights), before anything is clipped.
 class GradientEstimator {
  public:
   GradientEstimator(const Problem& problem, const GradientOptions& options, ThreadPool& pool);

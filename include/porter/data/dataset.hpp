@@ -18,6 +18,7 @@ struct Sample {
   std::span<const std::uint32_t> columns;
   float label;
   std::span<const float> targets = {};
+  float weight = 1;  ///< what its loss is multiplied by, of Dataset::weights
 };
 
 /// Rows of features with labels. Dense or compressed sparse rows, as the file was.
@@ -31,6 +32,9 @@ struct Dataset {
   /// 1 for a record that counts for nothing: it keeps its place, its gradient is zero and no metric
   /// sees it. Rows behind the end count, so empty: all of them do.
   std::vector<std::uint8_t> voids = {};
+  /// What the loss of each row is multiplied by, before anything is clipped: in [0, 1], a file's
+  /// weights divided by the largest that is allowed. Empty: 1 for all.
+  std::vector<float> weights = {};
   std::size_t outputs = 1;  ///< targets of a row; 1 for classes
 
   bool sparse() const { return !row_starts.empty(); }
@@ -43,6 +47,10 @@ struct Dataset {
   }
   bool is_void(std::size_t row) const { return row < voids.size() && voids[row] != 0; }
   std::size_t void_rows() const;
+  double weight(std::size_t row) const { return weights.empty() ? 1 : double{weights[row]}; }
+  /// The sum over rows [first, last), and over those that count.
+  double weight_of(std::size_t first, std::size_t last) const;
+  double counted_weight() const;
   Sample operator[](std::size_t row) const;
   /// Asks for a row that will be read soon.
   void prefetch(std::size_t row) const;

@@ -107,10 +107,20 @@ struct Label {
   double unscaled(double value) const { return value * deviation + mean; }
 };
 
+/// The column that says how much a record counts. Nothing of the records' weights but the largest
+/// that is possible is known to others, so what is learned with is weight / maximum, in [0, 1].
+struct WeightColumn {
+  std::string name;
+  double maximum = 1;
+  Outside outside = Outside::error;  ///< of [0, maximum]: error or clamp
+
+  bool operator==(const WeightColumn&) const = default;
+};
+
 /// How one owner's file is written. Owners may differ in it.
 struct TableFormat {
   char separator = '\0';  ///< \0: guessed from the first lines
-  bool header = true;     ///< else the columns are in the order of the schema, labels last
+  bool header = true;     ///< else: columns in the order of the schema, weight, labels
   bool decimal_comma = false;
   std::vector<std::string> missing = {"", "NA", "N/A", "nan", "NaN", "null", "NULL", "?"};
 
@@ -122,6 +132,7 @@ struct TableFormat {
 struct Schema {
   TableFormat format = {};
   std::vector<Label> labels;  ///< one, or several that are numbers: the targets in their order
+  std::optional<WeightColumn> weight = {};
   std::vector<Column> columns;
 
   /// Whether numbers are learned.
@@ -139,8 +150,8 @@ Schema parse_schema(std::string_view text, const std::string& source);
 Schema load_schema(const std::filesystem::path& file);
 std::string to_toml(const Schema& schema);
 
-/// What owners must agree on, column by column: "label" (of several "label NAME") and "column NAME"
-/// with a text each. Units and the format of files are not in it.
+/// What owners must agree on, column by column: "label" (of several "label NAME"), "weight" and
+/// "column NAME" with a text each. Units and the format of files are not in it.
 std::map<std::string, std::string> schema_facts(const Schema& schema);
 /// SHA-256 of these.
 std::string schema_hash(const Schema& schema);

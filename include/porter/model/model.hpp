@@ -26,6 +26,15 @@ struct BatchRequest {
   /// out, whatever its gradient holds. Null: 1, and no norm is computed. (A function and not a
   /// Clip: models know nothing of privacy.)
   const std::function<double(double norm)>* factor = nullptr;
+
+  /// Of the sample rows[i].
+  double weight(std::size_t i) const { return data.weight(first_row + rows[i]); }
+  /// What the gradient of rows[i], of this norm, is multiplied by: its weight w, then the factor of
+  /// w times the norm.
+  double factor_of(std::size_t i, double norm) const {
+    const double w = weight(i);
+    return factor ? w * (*factor)(w * norm) : w;
+  }
 };
 
 /// What a model keeps from call to call, so that it need not allocate. The caller owns it and uses
@@ -52,8 +61,8 @@ class Model {
   /// The number of parameters.
   virtual std::size_t dim() const = 0;
 
-  /// The loss of one sample at x, regulariser included. Unless `gradient` is empty, also overwrites
-  /// it with the gradient with respect to x.
+  /// The loss of one sample at x, regulariser included, its weight not. Unless `gradient` is empty,
+  /// also overwrites it with the gradient with respect to x.
   virtual double loss(std::span<const double> x, const Sample& sample,
                       std::span<double> gradient) const = 0;
 
@@ -69,10 +78,12 @@ class Model {
   virtual void probabilities(std::span<const double> x, const Sample& sample,
                              std::span<double> out) const;
 
-  /// The sum over a batch of clipped gradients, what a training step needs:
-  ///   sum_z factor(|grad l(x; z)|) grad l(x; z)  =  returned scale * `sum`,
+  /// The sum over a batch of clipped gradients, w_z the samples' weights, what a training step
+  /// needs:
+  ///   sum_z factor(|w_z grad l(x; z)|) w_z grad l(x; z)  =  returned scale * `sum`,
   /// with `sum` overwritten (zero for an empty batch). The scale spares the one who reads `sum`
-  /// next a pass. The default calls `loss` sample by sample; models with structure do better.
+  /// next a pass. The default calls `loss` sample by sample; models with structure do better, and
+  /// have BatchRequest::factor_of for what a gradient is multiplied by.
   virtual double gradient_sum(std::span<const double> x, const BatchRequest& batch,
                               std::span<double> sum, Workspace& workspace) const;
   /// The same, with the scale 1, where the model can do it faster in float: `sum` is then off by
@@ -87,13 +98,21 @@ class Model {
                                                 OuterProducts& gradient,
                                                 Workspace& workspace) const;
 
+  /// Each with the weights of the rows.
   struct Totals {
     double loss = 0;
-    std::size_t correct = 0;   ///< of classes: predictions equal to the label
+    double correct = 0;        ///< of classes: predictions equal to the label
     double squared_error = 0;  ///< of a regression: (prediction - target)^2, over all targets
+
+    void add(const Totals& other, double weight = 1) {
+      loss += weight * other.loss;
+      correct += weight * other.correct;
+      squared_error += weight * other.squared_error;
+    }
   };
   /// Sums over rows [first, last) of the data; unless `gradient_sum` is empty, adds their gradients
-  /// to it. The default calls loss and predict row by row; models with matrix structure do better.
+  /// to it, with their weights, too. The default calls loss and predict row by row; models with
+  /// matrix structure do better.
   virtual Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                           std::size_t last, std::span<double> gradient_sum) const;
 
@@ -103,6 +122,10 @@ class Model {
   virtual void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                                std::size_t first, std::size_t last, std::span<Totals> totals) const;
 };
+
+/// Model::loss and its gradient times the weight of the sample.
+double weighted_loss(const Model& model, std::span<const double> x, const Sample& sample,
+                     std::span<double> gradient);
 
 /// The [model] section of a config.
 enum class ActivationKind { sigmoid, tanh, relu };

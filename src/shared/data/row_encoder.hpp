@@ -18,9 +18,9 @@ namespace porter {
 class RowEncoder {
  public:
   /// `names`: of the fields, as the file's header has them; empty: the schema's columns in order,
-  /// then the labels. Error{io} for a column of the schema that is missing or there twice. Labels
-  /// may be missing where `label_needed` is false, and are not read then. Columns that the schema
-  /// lacks are passed over.
+  /// then weight and labels. Error{io} for a column of the schema that is missing or there twice.
+  /// Weight and labels may be missing where `label_needed` is false, and are not read then. Columns
+  /// that the schema lacks are passed over.
   RowEncoder(const Schema& schema, std::span<const std::string_view> names, bool label_needed);
 
   /// How many fields a record has.
@@ -33,6 +33,8 @@ class RowEncoder {
   void add(std::span<const std::string_view> fields, Dataset& data) const;
   /// Appends its class number, or its scaled targets.
   void add_labels(std::span<const std::string_view> fields, std::vector<double>& labels) const;
+  /// Where the schema has one: weight / maximum.
+  float weight(std::span<const std::string_view> fields) const;
 
  private:
   struct Source {
@@ -55,6 +57,7 @@ class RowEncoder {
   bool sparse_ = false;
   std::vector<Source> sources_;
   std::vector<std::size_t> label_fields_;  // one for each label, or none
+  std::optional<std::size_t> weight_field_;
   std::unordered_map<std::string_view, float> classes_;
   mutable std::vector<Entry> entries_;  // of the record that is read
 };

@@ -14,6 +14,7 @@ namespace porter {
 struct GuessOptions {
   /// Names, or places from 1; none: the last column. Several are the targets of a regression.
   std::vector<std::string> labels = {};
+  std::string weight = {};             ///< a name, or a place from 1; empty: none
   std::optional<char> separator = {};  ///< instead of guessing it
   std::optional<bool> header = {};
   std::vector<std::string> drop = {};  ///< columns that are not to be used

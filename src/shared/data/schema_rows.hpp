@@ -13,7 +13,7 @@
 namespace porter {
 
 struct SchemaRowsOptions {
-  bool label = true;       ///< whether records must have theirs
+  bool label = true;       ///< whether records must have theirs, and their weight
   bool guarantee = false;  ///< one record must not change how others are read
 };
 
@@ -29,6 +29,8 @@ class SchemaRows {
 
   /// Appends the class number of this record, or its scaled targets.
   void add_labels(std::vector<double>& labels);
+  /// Where the schema has one: weight / maximum.
+  float weight();
   /// Appends its features.
   void add_to(Dataset& data);
 

@@ -29,7 +29,8 @@ struct RocPoint {
   double false_positives = 0, true_positives = 0;  ///< as shares
 };
 
-/// How a model tells classes apart, on the records that count.
+/// How a model tells classes apart, on the records that count. Numbers of records are those of
+/// records; shares and means have their weights, where they have some.
 struct Assessment {
   std::size_t records = 0;
   std::vector<std::vector<std::size_t>> confusion;  ///< [class][predicted]

@@ -13,7 +13,8 @@ namespace porter {
 
 /// How well numbers are predicted, over all rows and targets:
 ///   rmse = sqrt(mean (prediction - y)^2),   r2 = 1 - sum (prediction - y)^2 / sum (y - mean y)^2,
-/// where each target has its own mean, that of the same rows; no r2 where all rows are alike.
+/// where each target has its own mean, that of the same rows; no r2 where all rows are alike. Here
+/// and below, sums and means have the weights of the rows, where they have some.
 struct Fit {
   double rmse = 0;
   std::optional<double> r2 = {};
