@@ -133,9 +133,8 @@ void AgentFolder::write_results(Trainer& trainer, const std::string& name) const
   const auto x = trainer.algorithm().iterates().row(trainer.hosted()[0]);
   const std::vector<double> values(x.begin(), x.end());
   NpzParts model = {{"x_mean", {{x.size()}, {values}}}, {"X", {{1, x.size()}, {values}}}};
-  const auto about = trainer.card();
-  const auto text = about ? card_json(*about) : std::string();
-  if (about) model.insert({"about", {{text.size()}, {}, std::as_bytes(std::span(text))}});
+  std::string about;
+  trainer.add_card(model, about);
   save_npz(path_ / "model.npz", model);
   write_file(path_ / "privacy.json", privacy_json(trainer));
   const auto& network = *trainer.parts().network;

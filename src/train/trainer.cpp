@@ -155,10 +155,16 @@ void Trainer::with_model(const std::function<void(const NpzParts&)>& use) const 
                     {"x_out", vector(now_.x_out.empty() ? x_mean : now_.x_out)}};
   if (!claims_guarantee(config()))
     parts.insert({"x_best", vector(now_.x_best.empty() ? x_mean : now_.x_best)});
-  const auto about = card();
-  const auto text = about ? card_json(*about) : std::string();
-  if (about) parts.insert({"about", {{text.size()}, {}, std::as_bytes(std::span(text))}});
+  std::string about;
+  add_card(parts, about);
   use(parts);
+}
+
+void Trainer::add_card(NpzParts& model, std::string& text) const {
+  const auto about = card();
+  if (!about) return;
+  text = card_json(*about);
+  model.insert({"about", {{text.size()}, {}, std::as_bytes(std::span(text))}});
 }
 
 // Where the model came from, in words that name no files: it may go to others.

@@ -129,11 +129,7 @@ class HeldOutFile : public testing::Test {
  protected:
   HeldOutFile() {
     const auto data = toy_data(40, 3, 2, false);
-    for (std::size_t r = 0; r < data.rows(); ++r) {
-      std::string line;
-      for (const float value : data[r].values) line += std::to_string(value) + ",";
-      lines_.push_back(line + std::to_string(static_cast<int>(data.labels[r])) + "\n");
-    }
+    for (std::size_t r = 0; r < data.rows(); ++r) lines_.push_back(csv_row(data, r));
     write("all.csv", all_rows(data));
     const auto all = all_rows(data);
     out_ = held_out_rows(data, share_of(0.25));

@@ -50,6 +50,11 @@ std::string schema_error(const std::string& text) {
   }
 }
 
+void expect_schema_error(const std::string& text, const std::string& what) {
+  const auto error = schema_error(text);
+  EXPECT_NE(error.find(what), std::string::npos) << error << "\n" << text;
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
@@ -92,8 +97,7 @@ TEST(Schema, ItsFactsAreWhatOwnersMustAgreeOn) {
 
 TEST(Schema, NamesEveryMistake) {
   const auto says = [&](const std::string& from, const std::string& to, const std::string& what) {
-    const auto error = schema_error(replaced(kSchema, from, to));
-    EXPECT_NE(error.find(what), std::string::npos) << to << ": " << error;
+    expect_schema_error(replaced(kSchema, from, to), what);
   };
   says("[0, 100]", "[100, 0]", "column age.range: expected two numbers, the smaller first");
   says("[0, 100]", "[0]", "column age.range");
@@ -108,8 +112,8 @@ TEST(Schema, NamesEveryMistake) {
   says("unit", "units", "unknown key");
   says("[file]", "[files]", "unknown section files");
   says("separator = \";\"", "separator = \"ab\"", "file.separator");
-  EXPECT_NE(schema_error("[label]\nname = \"y\"").find("[[column]]"), std::string::npos);
-  EXPECT_NE(schema_error("").find("[label]"), std::string::npos);
+  expect_schema_error("[label]\nname = \"y\"", "[[column]]");
+  expect_schema_error("", "[label]");
 }
 
 // kSchema with two numbers to learn.
@@ -138,18 +142,15 @@ TEST(Schema, SeveralLabelsAreTargetsInTheirOrder) {
   EXPECT_FALSE(schema_facts(parse_schema(kSchema, "s.toml")).contains("label weight"));
 
   const auto says = [&](const std::string& from, const std::string& to, const std::string& what) {
-    const auto error = schema_error(replaced(two_labels(), from, to));
-    EXPECT_NE(error.find(what), std::string::npos) << to << ": " << error;
+    expect_schema_error(replaced(two_labels(), from, to), what);
   };
   says("\"pulse\"", "\"weight\"", "the label \"weight\" is listed twice");
   says("\"pulse\"", "\"pulse\"\nclasses = [\"a\", \"b\"]", "but \"pulse\" has classes");
   says("\"pulse\"", "\"pulse\"\nunit = 1", "label pulse.unit: unknown key");
   says("deviation = 10", "deviation = -1", "label weight.deviation: expected a number > 0");
   says("\"pulse\"", "\"age\"", "\"age\" is listed twice, or is a label");
-  EXPECT_NE(schema_error("label = []").find("expected labels as [[label]] sections"),
-            std::string::npos);
-  EXPECT_NE(schema_error("label = [3]").find("expected labels as [[label]] sections"),
-            std::string::npos);
+  for (const auto* none : {"label = []", "label = [3]"})
+    expect_schema_error(none, "expected labels as [[label]] sections");
 }
 
 class SchemaTable : public ::testing::Test {
@@ -252,18 +253,16 @@ TEST(Schema, AWeightIsAFactThatOwnersAgreeOn) {
   EXPECT_EQ(parse_schema(to_toml(schema), "again").weight, schema.weight);
   EXPECT_EQ(schema_facts(schema).at("weight"), "\"copies\", maximum = 4.0, outside = \"error\"");
   EXPECT_NE(schema_hash(schema), schema_hash(parse_schema(kSchema, "s.toml")));
-  const auto says = [](const std::string& text, const std::string& what) {
-    const auto error = schema_error(text);
-    EXPECT_NE(error.find(what), std::string::npos) << error;
-  };
-  says(with_weight(""), "weight.maximum: expected the largest weight");
+  expect_schema_error(with_weight(""), "weight.maximum: expected the largest weight");
   for (const std::string bad : {"0", "-1", "inf", "nan"})
-    says(with_weight("maximum = " + bad), "weight.maximum: expected a ");
-  says(with_weight("maximum = 1\noutside = \"missing\""),
-       "weight.outside: expected error or clamp");
-  says(with_weight("maximum = 1\nrange = 1"), "weight.range: unknown key");
-  says(replaced(with_weight(), "\"copies\"", "\"ill\""), "is a label and cannot be the weight");
-  says(replaced(with_weight(), "\"copies\"", "\"age\""), "or is a label or the weight");
+    expect_schema_error(with_weight("maximum = " + bad), "weight.maximum: expected a ");
+  expect_schema_error(with_weight("maximum = 1\noutside = \"missing\""),
+                      "weight.outside: expected error or clamp");
+  expect_schema_error(with_weight("maximum = 1\nrange = 1"), "weight.range: unknown key");
+  expect_schema_error(replaced(with_weight(), "\"copies\"", "\"ill\""),
+                      "is a label and cannot be the weight");
+  expect_schema_error(replaced(with_weight(), "\"copies\"", "\"age\""),
+                      "or is a label or the weight");
 }
 
 TEST_F(SchemaTable, HasWeightsOfTheLargestPossible) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small trained models of every kind and scaling, for the checks of their exports."""
 import csv
+import json
 import math
 import pathlib
 import random
@@ -8,66 +9,35 @@ import struct
 import subprocess
 import zipfile
 
-SCHEMA = """
-[file]
-separator = ";"
-{label}
-[[column]]
-name = "age"
-kind = "number"
-unit = "years"
-range = [18.1, 90.7]
-outside = "clamp"
-scale = "range"
-missing = "own"
-[[column]]
-name = "größe, \\"cm\\" ?"
-kind = "number"
-scale = "standard"
-mean = 170.5
-deviation = 9.25
-missing = 165.5
-[[column]]
-name = "class"
-kind = "category"
-values = ["clerk", "a, b", "ärztin", "NA", "back\\\\slash"]
-unknown = "other"
-missing = "own"
-[[column]]
-name = "id"
-kind = "drop"
-[[column]]
-name = "label"
-kind = "number"
-range = [-1.0, 1.0]
-outside = "missing"
-scale = "none"
-missing = "own"
-[[column]]
-name = "2 b"
-kind = "category"
-values = ["yes", "no"]
-unknown = "missing"
-missing = "value:no"
-[[column]]
-name = "2_b"
-kind = "number"
-range = [0.0, 5.0]
-outside = "error"
-scale = "none"
-missing = "error"
-[[column]]
-name = "town"
-kind = "category"
-values = ["A", "B"]
-unknown = "error"
-missing = "error"
-"""
+# What a schema says of each column.
+RULES = {
+    "age": {"kind": "number", "unit": "years", "range": [18.1, 90.7], "outside": "clamp", "scale": "range", "missing": "own"},
+    "größe, \"cm\" ?": {"kind": "number", "scale": "standard", "mean": 170.5, "deviation": 9.25, "missing": 165.5},
+    "class": {"kind": "category", "values": ["clerk", "a, b", "ärztin", "NA", "back\\slash"], "unknown": "other",
+              "missing": "own"},
+    "id": {"kind": "drop"},
+    "label": {"kind": "number", "range": [-1.0, 1.0], "outside": "missing", "scale": "none", "missing": "own"},
+    "2 b": {"kind": "category", "values": ["yes", "no"], "unknown": "missing", "missing": "value:no"},
+    "2_b": {"kind": "number", "range": [0.0, 5.0], "outside": "error", "scale": "none", "missing": "error"},
+    "town": {"kind": "category", "values": ["A", "B"], "unknown": "error", "missing": "error"},
+}
 # In another order than the schema's, and with a column that it does not know.
 COLUMNS = ["town", "age", "2_b", "surplus", "label", "2 b", "größe, \"cm\" ?", "class"]
 NUMBERS = {"age", "2_b", "label", "größe, \"cm\" ?"}
 CATEGORIES = {"town", "2 b", "class"}
 MISSING = ["", "NA", "?"]
+
+
+def section(head, name, keys):
+    """Texts, numbers and lists are written in TOML as in JSON."""
+    return "".join([f"{head}\n"] + [f"{key} = {json.dumps(value, ensure_ascii=False)}\n"
+                                    for key, value in {"name": name, **keys}.items()])
+
+
+def schema_text(labels):
+    return "[file]\nseparator = \";\"\n" + "".join(
+        [section("[[label]]", name, keys) for name, keys in labels.items()] +
+        [section("[[column]]", name, keys) for name, keys in RULES.items()])
 
 
 def record(rng):
@@ -139,16 +109,16 @@ class Workshop:
 
     def with_schema(self, name, model, classes=("low", "högh"), scale="none", bias=True, targets=1):
         if classes:
-            label = f"[label]\nname = \"risk\"\nclasses = {list(classes)}".replace("'", '"')
-            labels = {"risk": lambda row: classes[(row["class"] == "clerk") + (row["2 b"] == "yes") * (len(classes) > 2)]}
+            labels = {"risk": {"classes": list(classes)}}
+            answers = {"risk": lambda row: classes[(row["class"] == "clerk") + (row["2 b"] == "yes") * (len(classes) > 2)]}
         else:
-            label = '[[label]]\nname = "risk"\nkind = "number"\nmean = 250.0\ndeviation = 12.5\n'
-            labels = {"risk": lambda row: repr(250 + 5 * row["2_b"] + (10 if row["town"] == "A" else 0))}
+            labels = {"risk": {"kind": "number", "mean": 250.0, "deviation": 12.5}}
+            answers = {"risk": lambda row: repr(250 + 5 * row["2_b"] + (10 if row["town"] == "A" else 0))}
         if targets == 2:
-            label += '[[label]]\nname = "dépense, \\"€\\""\nmean = -3.0\ndeviation = 0.5\n'
-            labels['dépense, "€"'] = lambda row: repr(row["2_b"] / 4 - 3)
-        (self.folder / f"{name}.schema.toml").write_text(SCHEMA.format(label=label))
-        write_table(self.folder / f"{name}.csv", [record(self.rng) for _ in range(200)], labels)
+            labels["dépense, \"€\""] = {"mean": -3.0, "deviation": 0.5}
+            answers["dépense, \"€\""] = lambda row: repr(row["2_b"] / 4 - 3)
+        (self.folder / f"{name}.schema.toml").write_text(schema_text(labels))
+        write_table(self.folder / f"{name}.csv", [record(self.rng) for _ in range(200)], answers)
         trained = self.train(name, f"train = \"{name}.csv\"\nschema = \"{name}.schema.toml\"\nscale = \"{scale}\"\n"
                                    f"bias = {str(bias).lower()}", model)
         trained.schema = True

@@ -22,13 +22,7 @@ namespace fs = std::filesystem;
 class SweepTest : public testing::Test {
  protected:
   SweepTest() {
-    const auto data = toy_data(120, 6, 2, false);
-    std::string text;
-    for (std::size_t r = 0; r < data.rows(); ++r) {
-      for (const float value : data[r].values) text += std::to_string(value) + ",";
-      text += std::to_string(static_cast<int>(data.labels[r])) + "\n";
-    }
-    write_file(dir_ / "train.csv", text);
+    write_file(dir_ / "train.csv", csv_text(toy_data(120, 6, 2, false)));
     write_file(dir_ / "c.toml", kConfig);
   }
 

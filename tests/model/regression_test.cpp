@@ -9,6 +9,7 @@
 #include "every_simd_target.hpp"
 #include "model/residuals.hpp"
 #include "porter/core/error.hpp"
+#include "slope.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -179,14 +180,9 @@ TEST(Regression, AgreesWithPlainLoopsAndFiniteDifferences) {
       expect_near(predictions, expected.predictions, 1e-12);
       EXPECT_EQ(model->predict(x, data[row]), predictions[0]);
       for (std::size_t j = 0; j < x.size(); ++j) {
-        const double h = 1e-6, keep = x[j];
-        x[j] = keep + h;
-        const double up = model->loss(x, data[row], {});
-        x[j] = keep - h;
-        const double down = model->loss(x, data[row], {});
-        x[j] = keep;
+        const auto loss = [&](const auto& at) { return model->loss(at, data[row], {}); };
         // Rounding of the loss over h.
-        EXPECT_NEAR(gradient[j], (up - down) / (2 * h), 2e-8 + 1e-9 * expected.loss) << j;
+        EXPECT_NEAR(gradient[j], slope_of(loss, x, j), 2e-8 + 1e-9 * expected.loss) << j;
       }
     }
   }

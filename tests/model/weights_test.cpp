@@ -7,6 +7,7 @@
 #include "core/vector_math.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/model/model.hpp"
+#include "slope.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -81,7 +82,6 @@ TEST(Weights, SumsAreThoseOfPlainLoops) {
 }
 
 TEST(Weights, TheGradientIsTheSlopeOfTheLoss) {
-  constexpr double kStep = 1e-6;
   for (const auto& c : weight_cases()) {
     SCOPED_TRACE(c.name);
     const auto data = weighted_data(c, 40, false);
@@ -93,13 +93,9 @@ TEST(Weights, TheGradientIsTheSlopeOfTheLoss) {
     for (std::uint32_t i = 0; i < 40; ++i) rows[i] = i;
     Workspace workspace;
     const double scale = model->gradient_sum(x, {data, 0, rows}, batch, workspace);
+    const auto loss = [&](const auto& at) { return model->evaluate(at, data, 0, 40, {}).loss; };
     for (std::size_t j = 0; j < x.size(); ++j) {
-      auto up = x, down = x;
-      up[j] += kStep;
-      down[j] -= kStep;
-      const double slope = (model->evaluate(up, data, 0, 40, {}).loss -
-                            model->evaluate(down, data, 0, 40, {}).loss) /
-                           (2 * kStep);
+      const double slope = slope_of(loss, x, j);
       EXPECT_NEAR(gradient[j], slope, 1e-6 * (1 + std::abs(slope))) << j;
       EXPECT_NEAR(scale * batch[j], slope, 1e-6 * (1 + std::abs(slope))) << j;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 
 #include "porter/core/rng.hpp"
 #include "porter/data/dataset.hpp"
@@ -35,6 +36,18 @@ inline Dataset toy_data(std::size_t rows, std::size_t features, std::size_t clas
     data.labels.push_back(classes == 0 ? static_cast<float>(scores[0]) : static_cast<float>(best));
   }
   return data;
+}
+
+/// Dense rows as csv, the class last.
+inline std::string csv_row(const Dataset& data, std::size_t row) {
+  std::string text;
+  for (const float value : data[row].values) text += std::to_string(value) + ",";
+  return text + std::to_string(static_cast<int>(data.labels[row])) + "\n";
+}
+inline std::string csv_text(const Dataset& data) {
+  std::string text;
+  for (std::size_t row = 0; row < data.rows(); ++row) text += csv_row(data, row);
+  return text;
 }
 
 /// Gives the rows weights from 0 to 1, both among them.

@@ -21,15 +21,7 @@ namespace fs = std::filesystem;
 
 class ExtensionTest : public testing::Test {
  protected:
-  ExtensionTest() {
-    const auto data = toy_data(120, 6, 2, false);
-    std::string text;
-    for (std::size_t r = 0; r < data.rows(); ++r) {
-      for (const float value : data[r].values) text += std::to_string(value) + ",";
-      text += std::to_string(static_cast<int>(data.labels[r])) + "\n";
-    }
-    write_file(dir_ / "train.csv", text);
-  }
+  ExtensionTest() { write_file(dir_ / "train.csv", csv_text(toy_data(120, 6, 2, false))); }
 
   Config config(std::uint32_t rounds, std::vector<std::string> overrides = {}) {
     overrides.insert(

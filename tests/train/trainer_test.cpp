@@ -25,17 +25,8 @@ namespace fs = std::filesystem;
 class TrainerTest : public testing::Test {
  protected:
   TrainerTest() {
-    write_csv("train.csv", toy_data(120, 6, 2, false));
-    write_csv("test.csv", toy_data(40, 6, 2, false, 1));
-  }
-
-  void write_csv(const std::string& name, const Dataset& data) {
-    std::string text;
-    for (std::size_t r = 0; r < data.rows(); ++r) {
-      for (const float value : data[r].values) text += std::to_string(value) + ",";
-      text += std::to_string(static_cast<int>(data.labels[r])) + "\n";
-    }
-    write_file(dir_ / name, text);
+    write_file(dir_ / "train.csv", csv_text(toy_data(120, 6, 2, false)));
+    write_file(dir_ / "test.csv", csv_text(toy_data(40, 6, 2, false, 1)));
   }
 
   Config config(std::vector<std::string> overrides = {}) {

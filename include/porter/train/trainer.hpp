@@ -73,6 +73,9 @@ class Trainer {
   void with_model(const std::function<void(const NpzParts&)>& use) const;
   /// What others need to use the model; nothing where it is the caller's own.
   std::optional<ModelCard> card() const;
+  /// Puts it into what becomes a model.npz, where there is one; `text` holds its bytes and outlives
+  /// `model`.
+  void add_card(NpzParts& model, std::string& text) const;
 
   /// Collective; where processes cannot meet, it is what this one needs.
   Checkpoint checkpoint();
