@@ -212,7 +212,7 @@ RunParts assemble(const Config& config, Sources sources) {
   RunParts parts;
   parts.config = config;
   parts.own_model = sources.model != nullptr;
-  parts.data = sources.data ? std::move(*sources.data) : load_run_data(config);
+  parts.data = sources.data ? std::move(*sources.data) : load_run_data(config, sources.reading);
   const auto& train = *parts.data.train;
   parts.model = parts.own_model
                     ? std::move(sources.model)

@@ -39,8 +39,8 @@ DataOptions data_options(const Config& config) {
   return options;
 }
 
-RunData load_run_data(const Config& config) try {
-  auto pair = load_data(data_options(config));
+RunData load_run_data(const Config& config, const LoadProgress& reading) try {
+  auto pair = load_data(data_options(config), reading);
   auto train = deal(pair.train, config);
   std::shared_ptr<const Dataset> test;
   if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
@@ -52,19 +52,20 @@ RunData load_run_data(const Config& config) try {
 }
 
 std::shared_ptr<const DataPair> RunDataCache::load(const DataOptions& options,
-                                                   const std::string& key) {
+                                                   const std::string& key,
+                                                   const LoadProgress& reading) {
   auto& known = loaded_[key];
   auto pair = known.lock();
-  if (!pair) known = pair = std::make_shared<const DataPair>(load_data(options));
+  if (!pair) known = pair = std::make_shared<const DataPair>(load_data(options, reading));
   (options.fold ? last_fold_ : kept_[key]) = pair;
   return pair;
 }
 
-RunData RunDataCache::get(const Config& config) {
+RunData RunDataCache::get(const Config& config, const LoadProgress& reading) {
   const std::lock_guard lock(mutex_);
   const auto options = data_options(config);
   const auto key = key_of(options);
-  const auto pair = load(options, key);
+  const auto pair = load(options, key, reading);
   auto& slot = dealt_[concat(key, '\n', to_string(config.split), '\n', config.network.agents, ' ',
                              config.run.seed)];
   auto train = slot.lock();

@@ -138,6 +138,19 @@ TEST_F(SweepTest, RandomSettingsComeFromTheSeedAndStayInTheirRanges) {
       << "none is drawn twice";
 }
 
+TEST_F(SweepTest, TellsHowMuchOfAFileHasBeenRead) {
+  std::atomic<int> heard = 0;
+  const auto reading = [&](const std::string& file, double share) {
+    EXPECT_EQ(fs::path(file).filename(), "train.csv");
+    EXPECT_GE(share, 0);
+    EXPECT_LE(share, 1);
+    ++heard;
+  };
+  const auto two = sweep({{"algorithm.step", "0.1,0.2"}});
+  EXPECT_TRUE(run_sweep(two, dir_ / "out", ExistingRun::refuse, {.jobs = 2, .reading = reading}));
+  EXPECT_GT(heard, 0);
+}
+
 TEST_F(SweepTest, BadRequestsAreNamed) {
   const auto has = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), text.npos) << "expected \"" << part << "\" in: " << text;

@@ -732,6 +732,14 @@ TEST_F(TrainerTest, WeightsReachEveryAlgorithm) {
   }
 }
 
+TEST_F(TrainerTest, ItsLoaderTellsHowMuchOfAFileHasBeenRead) {
+  std::map<std::string, double> shares;
+  const auto reading = [&](const std::string& file, double share) { shares[file] = share; };
+  const auto one = config();
+  assemble(one, {.reading = reading});
+  EXPECT_EQ(shares, (std::map<std::string, double>{{one.data.train, 1}, {one.data.test, 1}}));
+}
+
 // A start that is made for a perceptron does not fit a model of one's own.
 TEST_F(TrainerTest, AStartLayerByLayerNeedsTheModelThatTheConfigNames) {
   const auto straight = assemble(config());

@@ -29,19 +29,20 @@ char parse_separator(const std::string& text) {
   return text[0];
 }
 
+std::pair<SchemaGuess, std::string> read_guess(const SchemaArguments& options) {
+  ReadingLine line(std::chrono::seconds(5));
+  TextInput input(options.file, [&](double share) { line.show(options.file, share); });
+  return {guess_schema(input, options.guess), input.name()};
+}
+
 void write_schema(SchemaArguments& options) {
   if (!options.separator.empty()) options.guess.separator = parse_separator(options.separator);
   if (options.no_header) options.guess.header = false;
   const bool to_stdout = options.out == "-";
   require(to_stdout || options.force || !std::filesystem::exists(options.out), ErrorKind::usage,
           options.out, " exists; choose another name with --out, or replace it with --force");
-  StatusLine status(std::chrono::seconds(5));
-  TextInput input(options.file, [&](double share) {
-    if (status.due()) status.show(fmt::format("reading {}: {:.0f} %", options.file, 100 * share));
-  });
-  const auto guess = guess_schema(input, options.guess);
-  status.close(true);
-  const auto text = draft_text(guess, std::filesystem::path(input.name()).filename().string());
+  const auto [guess, name] = read_guess(options);
+  const auto text = draft_text(guess, std::filesystem::path(name).filename().string());
   if (to_stdout) {
     fmt::print("{}", text);
     return;

@@ -47,6 +47,10 @@ std::string human_time(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+std::string reading_text(const std::string& file, double share) {
+  return fmt::format("reading {}: {:.0f} %", file, 100 * share);
+}
+
 std::string human(double value, const char* unit) {
   std::string_view prefixes = " kMGTP";
   while (value >= 1000 && prefixes.size() > 1) {
@@ -80,6 +84,10 @@ void StatusLine::close(bool remove) {
   if (terminal_ && drawn_) fmt::print(stderr, "{}", remove ? "\r\x1b[K" : "\n");
   std::fflush(stderr);
   drawn_ = false;
+}
+
+void ReadingLine::show(const std::string& file, double share) {
+  if ((always_ || status_.terminal()) && status_.due()) status_.show(reading_text(file, share));
 }
 
 Progress::Progress(const Trainer& trainer, std::string label)
@@ -139,7 +147,13 @@ GridHooks GridProgress::hooks(std::size_t jobs) {
           .stop_requested = interrupted,
           .after_round = [this](const GridCounters& counters,
                                 std::size_t setting) { after_round(counters, setting); },
+          .reading = [this](const std::string& file, double share) { after_reading(file, share); },
           .after_run = [this](const GridRun& run) { after_run(run); }};
+}
+
+void GridProgress::after_reading(const std::string& file, double share) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && status_.terminal() && status_.due()) status_.show(reading_text(file, share));
 }
 
 void GridProgress::after_round(const GridCounters& counters, std::size_t setting) {

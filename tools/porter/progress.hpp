@@ -32,6 +32,27 @@ class StatusLine {
   Clock::time_point shown_ = Clock::now();
 };
 
+/// Says how much of a file has been read, and is gone when that is done. Where there is no terminal
+/// it says nothing, or one line in a `period`.
+class ReadingLine {
+ public:
+  explicit ReadingLine(std::chrono::milliseconds period = {})
+      : status_(period), always_(period.count() > 0) {}
+  ReadingLine(const ReadingLine&) = delete;
+  ReadingLine& operator=(const ReadingLine&) = delete;
+  ~ReadingLine() { status_.close(true); }
+
+  void show(const std::string& file, double share);
+  /// Calls `show`; the line outlives it.
+  LoadProgress hook() {
+    return [this](const std::string& file, double share) { show(file, share); };
+  }
+
+ private:
+  StatusLine status_;
+  bool always_;
+};
+
 /// Shows how a run goes: every round on a terminal, else at most one evaluation a second.
 class Progress {
  public:
@@ -63,6 +84,7 @@ class GridProgress {
   void close() { status_.close(true); }
 
  private:
+  void after_reading(const std::string& file, double share);
   void after_round(const GridCounters& counters, std::size_t setting);
   void after_run(const GridRun& run);
   std::string line(const GridCounters& counters, std::size_t setting) const;

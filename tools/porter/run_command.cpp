@@ -24,7 +24,7 @@ int run_config(const RunArguments& options) {
           "run.engine: networked agents are started by porter agent, each with its own data, or "
           "all on this machine by porter cluster");
   if (options.dry_run) {
-    const auto parts = assemble(config);
+    const auto parts = read_and_assemble(config);
     print_facts(parts);
     fmt::print("{} evaluations\n\n{}", parts.facts.evaluation_rounds.size(), to_toml(parts.config));
     return 0;

@@ -127,6 +127,11 @@ void print_facts(const RunParts& parts) {
   std::fflush(stdout);
 }
 
+RunParts read_and_assemble(const Config& config) {
+  ReadingLine line;
+  return assemble(config, {.reading = line.hook()});
+}
+
 TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& out,
                            const std::function<TrainStatus(const std::vector<Observer>&)>& train) {
   Progress progress(trainer, trainer.config().algorithm.name);
@@ -139,7 +144,7 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics) {
   const bool resumes = existing == ExistingRun::resume;
-  auto parts = assemble(resumes ? RunFolder::with_known_steps(out, config) : config);
+  auto parts = read_and_assemble(resumes ? RunFolder::with_known_steps(out, config) : config);
   const bool extends = resumes && RunFolder::is_extension(out, parts.config);
   if (resumes && !extends && RunFolder::recorded_status(out) == TrainStatus::finished) {
     fmt::print("{} is finished already; nothing to resume. More algorithm.rounds extend it\n",

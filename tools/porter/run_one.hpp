@@ -28,6 +28,9 @@ struct OutOptions {
   std::filesystem::path folder(const std::string& name) const;
 };
 
+/// assemble, with a line that shows how far files have been read; on a terminal only.
+RunParts read_and_assemble(const Config& config);
+
 /// Prints what a config turned out to be: data, network, noise, notes.
 void print_facts(const RunParts& parts);
 

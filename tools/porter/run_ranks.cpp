@@ -64,8 +64,9 @@ TrainStatus train_as_rank(Trainer& trainer, MpiSession& session, const std::file
 TrainStatus run(MpiSession& session, const Config& config, const std::filesystem::path& out,
                 ExistingRun existing, const RankOptions& options,
                 const std::shared_ptr<RoundTrace>& trace) {
-  auto parts =
-      assemble(existing == ExistingRun::resume ? with_known_steps(session, config, out) : config);
+  const auto known =
+      existing == ExistingRun::resume ? with_known_steps(session, config, out) : config;
+  auto parts = session.rank() == 0 ? read_and_assemble(known) : assemble(known);
   if (existing == ExistingRun::resume && already_finished(session, parts.config, out)) {
     if (session.rank() == 0)
       fmt::print("{} is finished already; nothing to resume. More algorithm.rounds extend it\n",

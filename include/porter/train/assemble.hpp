@@ -46,6 +46,7 @@ struct Sources {
   /// for: clipping, noise, a graph.
   MakeAlgorithm algorithm = {};
   std::shared_ptr<AccountantCache> accounts = {};  ///< that runs share
+  LoadProgress reading = {};  ///< hears how much of the files of [data] has been read
 };
 
 /// The noise of a run and what it is worth to each agent: local differential privacy of its records

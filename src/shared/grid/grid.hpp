@@ -109,6 +109,8 @@ struct GridHooks {
   /// From any thread, often; the setting that is being trained.
   std::function<void(const GridCounters&, std::size_t)> after_round = [](const GridCounters&,
                                                                          std::size_t) {};
+  /// From any thread: how much of a file that holds data has been read.
+  LoadProgress reading = {};
   /// One call at a time. Also for the runs that were known before.
   std::function<void(const GridRun&)> after_run = [](const GridRun&) {};
 };

@@ -13,18 +13,20 @@ namespace porter {
 /// What load_data is asked for: the config's section, and whether there is a guarantee to keep.
 DataOptions data_options(const Config& config);
 
-/// Loads what the config names and deals it out to its agents.
-RunData load_run_data(const Config& config);
+/// Loads what the config names and deals it out to its agents. `reading` hears how much of a file
+/// has been read, here and below.
+RunData load_run_data(const Config& config, const LoadProgress& reading = {});
 
 /// The data of many runs in one process: a data set is loaded once, and runs that deal it out alike
 /// at the same time share the result. Each fold of a cross-validation is a copy of the data, so
 /// that only those in use and the last one stay. May be used from several threads.
 class RunDataCache {
  public:
-  RunData get(const Config& config);
+  RunData get(const Config& config, const LoadProgress& reading = {});
 
  private:
-  std::shared_ptr<const DataPair> load(const DataOptions& options, const std::string& key);
+  std::shared_ptr<const DataPair> load(const DataOptions& options, const std::string& key,
+                                       const LoadProgress& reading);
 
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const DataPair>> loaded_;
