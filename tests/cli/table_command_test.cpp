@@ -169,6 +169,28 @@ TEST_F(TableCommand, WeighsRecords) {
       << missing.output;
 }
 
+TEST_F(TableCommand, ShowsWhatIsHeldOut) {
+  done("data schema t.csv --label state");
+  const auto info = "data info --train t.csv --schema schema.toml ";
+  const auto text = done(info + std::string("--holdout 0.2")).output;
+  for (const char* piece : {"training set", "held out", "160   80.0 %", "40   20.0 %",
+                            "class 0 (label ill)", "of what is held out"})
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
+  EXPECT_EQ(text.find("no test set"), std::string::npos) << text;
+  // The parts that a run with data.fold has.
+  const auto json = nlohmann::json::parse(done(info + std::string("--fold 2/5 --json")).output);
+  EXPECT_EQ(json["train"]["rows"], 160);
+  EXPECT_EQ(json["test"]["rows"], 40);
+  const double ill = json["train"]["class_counts"][0], others = json["test"]["class_counts"][0];
+  EXPECT_NEAR(ill / 4, others, 1);
+  expect_refused(info,
+                 {{"--holdout 0.2 --fold 1/5", "--fold"},
+                  {"--fold 6/5", "--fold: expected I/K"},
+                  {"--holdout 1.5", "--holdout"},
+                  {"--holdout 0.2 --test t.csv", "nothing is held out where there is a test set"}});
+  EXPECT_NE(porter(info + std::string("--holdout 0.2 --private")).exit_code, 0);
+}
+
 // A first record with a mistake is no header.
 TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
   write_file(dir_ / "n.csv", "a,b,y\n1,2,0\n3,1,1\n2,2,0\n4,1,1\n");

@@ -16,7 +16,7 @@ struct DataArguments {
   DataOptions data{.bias = false};  // as they are, without scaling and bias
   bool json = false;
   std::vector<std::string> names;  // to fetch
-  std::string into, split = "shuffled", html;
+  std::string into, split = "shuffled", html, fold;
   std::size_t agents = 10;
   std::uint64_t seed = 1;
 

@@ -127,6 +127,13 @@ void add_data_command(App& app) {
   auto* info_command =
       data->add_subcommand("info", "rows, columns, gaps, classes and majority rates");
   options->add_data_to(*info_command);
+  auto* holdout = info_command->add_option(
+      "--holdout", options->data.holdout,
+      "for data without a test set: the share of the rows that data.holdout makes one", "SHARE");
+  holdout->range(0.0, 1.0);
+  info_command
+      ->add_option("--fold", options->fold, "the same by equal parts, as data.fold does", "I/K")
+      ->excludes(holdout);
   info_command->add_option("--html", options->html, "write a page with pictures to this file");
   info_command->callback([options] { print_data_info(*options); });
 

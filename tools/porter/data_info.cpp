@@ -2,6 +2,8 @@
 // porter data info: what is in a data set.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -47,6 +49,36 @@ void print_set(const char* name, const Dataset& data, const Dataset& train) {
   if (const auto majority = majority_class(train))
     fmt::print("  always answering class {} is right on {:.3f} %\n", *majority,
                100 * class_rate(data, *majority));
+}
+
+// "120  75.0 %"
+std::string share_cell(std::size_t count, std::size_t all) {
+  return fmt::format(
+      "{}  {:>5.1f} %", count,
+      100 * static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(all, 1)));
+}
+
+// The rows and the balance of classes in the two parts, side by side.
+void print_parts(const Dataset& train, const Dataset& held_out) {
+  const auto counts = class_counts(train), others = class_counts(held_out);
+  const auto all = train.rows() + held_out.rows();
+  std::vector<std::array<std::string, 3>> lines = {
+      {"", "training set", "held out"},
+      {"rows", share_cell(train.rows(), all), share_cell(held_out.rows(), all)}};
+  for (std::size_t c = 0; c < counts.size(); ++c)
+    lines.push_back({fmt::format("class {} (label {})", c, without_controls(train.classes[c])),
+                     share_cell(counts[c], train.rows()), share_cell(others[c], held_out.rows())});
+  std::array<std::size_t, 3> widths = {};
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c)
+      widths[c] = std::max(widths[c], display_width(line[c]));
+  for (const auto& line : lines) {
+    const std::string gap(widths[0] - display_width(line[0]), ' ');
+    fmt::print("{}{}  {:>{}}  {:>{}}\n", line[0], gap, line[1], widths[1], line[2], widths[2]);
+  }
+  if (const auto majority = majority_class(train))
+    fmt::print("always answering class {} is right on {:.3f} % of what is held out\n", *majority,
+               100 * class_rate(held_out, *majority));
 }
 
 // What the columns of a table hold, as it is written.
@@ -142,16 +174,17 @@ void DataArguments::add_data_to(App& command) {
 
 DataPair DataArguments::load() const {
   auto options = data;
+  if (!fold.empty()) try {
+      options.fold = parse_fold(fold);
+    } catch (const Error& error) {
+      fail(error.kind(), "--fold: ", error.what());
+    }
   if (!options.schema_file.empty()) {
     options.schema = std::make_shared<const Schema>(load_schema(options.schema_file));
     options.regression = options.regression || options.schema->regression();
   }
-  StatusLine status(std::chrono::seconds(5));
-  auto pair = load_data(options, [&](const std::string& file, double share) {
-    if (status.due()) status.show(fmt::format("reading {}: {:.0f} %", file, 100 * share));
-  });
-  status.close(true);
-  return pair;
+  ReadingLine line(std::chrono::seconds(5));
+  return load_data(options, line.hook());
 }
 
 nlohmann::ordered_json class_labels(const Dataset& data) {
@@ -184,11 +217,15 @@ void print_data_info(const DataArguments& options) {
   if (data.train.outputs > 1) fmt::print("{} targets in each row\n", data.train.outputs);
   if (!data.warning.empty()) fmt::print("warning: {}\n", data.warning);
   if (columns) print_findings(*columns);
-  print_set("training set", data.train, data.train);
-  if (data.test)
-    print_set("test set", *data.test, data.train);
-  else
-    fmt::print("no test set\n");
+  if (options.data.holdout > 0 || !options.fold.empty()) {
+    print_parts(data.train, *data.test);
+  } else {
+    print_set("training set", data.train, data.train);
+    if (data.test)
+      print_set("test set", *data.test, data.train);
+    else
+      fmt::print("no test set\n");
+  }
   if (options.data.train.empty() && options.data.train_images.empty()) {
     const auto& known = known_data(options.data.name);
     fmt::print("licence: {}\n", known.licence);
