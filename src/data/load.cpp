@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/registry.hpp"
+#include "core/text.hpp"
 #include "data/holdout.hpp"
 #include "data/text_input.hpp"
 #include "io/file.hpp"
@@ -228,6 +229,9 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
                            std::move(classes), broken);
   if (options.schema) name_classes(pair, options.schema->labels.front());
   pair.source = std::move(tables.source) + reader.note();
+  if (options.schema && options.schema->weight)
+    pair.source += concat("; records weighed by ", without_controls(options.schema->weight->name),
+                          " up to ", shortest(options.schema->weight->maximum));
   hold_out(options, pair);
   scale_and_add_bias(pair, options.scale, options.bias);
   plant_outliers(pair, options.outliers, options.bias);

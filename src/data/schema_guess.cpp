@@ -191,7 +191,8 @@ WeightColumn guess_weight(const Tally& tally, ColumnFinding& finding) {
   require(tally.least >= 0 && tally.most > 0, ErrorKind::io, "the weight ", as_found(finding.name),
           ": expected numbers >= 0, not all of them 0, found ", tally.least, " to ", tally.most);
   finding.why = "weight";
-  return {finding.name, rounded_out(tally.most), Outside::clamp};
+  const double maximum = rounded_out(tally.most);
+  return {finding.name, maximum >= tally.most ? maximum : tally.most, Outside::clamp};
 }
 
 std::size_t find_column(const char* option, const std::string& label,

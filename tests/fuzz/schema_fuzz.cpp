@@ -13,9 +13,8 @@ std::vector<std::string> fuzz_seeds() {
       "[file]\nseparator = \";\"\ndecimal = \",\"\n[label]\nname = \"y\"\nmean = 1\ndeviation "
       "= 2\n[[column]]\nname = \"c\"\nkind = \"category\"\nvalues = [\"u\", \"v\"]\nunknown = "
       "\"other\"\nmissing = \"value:u\"\n[[column]]\nname = \"d\"\nkind = \"drop\"\n",
-      "[[label]]\nname = \"y\"\n[[label]]\nname = \"z\"\nmean = 1\ndeviation = 2\n[[column]]\nname "
-      "= "
-      "\"x\"\n"};
+      "[[label]]\nname = \"y\"\n[[label]]\nname = \"z\"\nmean = 1\ndeviation = 2\n[weight]\nname = "
+      "\"w\"\nmaximum = 4\noutside = \"clamp\"\n[[column]]\nname = \"x\"\n"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -24,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto schema = porter::parse_schema(text, "input");
     const auto again = porter::parse_schema(porter::to_toml(schema), "again");
     if (again.columns != schema.columns || again.labels != schema.labels ||
-        again.format != schema.format)
+        again.weight != schema.weight || again.format != schema.format)
       std::abort();
   } catch (const porter::Error&) {
   }

@@ -20,5 +20,7 @@ inline void expect_whole(const porter::FileTable& table) {
                                   : data.values.size() == rows * data.features);
   for (const float value : data.values) whole = whole && std::isfinite(value);
   for (const double label : table.labels) whole = whole && std::isfinite(label);
+  whole = whole && (data.weights.empty() || data.weights.size() == rows);
+  for (const float weight : data.weights) whole = whole && weight >= 0 && weight <= 1;
   if (!whole) std::abort();
 }
