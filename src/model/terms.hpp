@@ -12,9 +12,10 @@
 
 namespace porter {
 
-/// x'f for the features f of a sample; x, of double or float, may be longer than f.
+/// x'f for the features f of a sample; x, of double or float, may be longer than f. Inlined by
+/// order: it is most of what a sparse sample costs.
 template <class Values>
-double inner_product(const Values& x, const Sample& sample) {
+[[gnu::always_inline]] inline double inner_product(const Values& x, const Sample& sample) {
   double sum = 0;
   if (sample.sparse) {
     for (std::size_t i = 0; i < sample.values.size(); ++i)
