@@ -121,14 +121,17 @@ TEST(AgentData, NeighboursCompareClassesAndFeatures) {
 // table is written.
 TEST(AgentData, NeighboursCompareSchemas) {
   const TempDir folder;
-  const auto facts = [&](const std::string& file, const std::string& label,
-                         const std::string& columns) {
-    write_file(folder / file, "[label]\nname = \"y\"\nclasses = " + label + "\n" + columns);
+  const auto facts_of = [&](const std::string& file, const std::string& schema) {
+    write_file(folder / file, schema);
     const auto config = parse_config(
         "[data]\ntrain = \"own.csv\"\nschema = \"" + (folder / file).string() + "\"", "c.toml");
     auto graph = make_graph("complete", 2, 1);
     auto mixing = make_mixing("metropolis", graph);
     return shared_facts(config, {std::move(graph), std::move(mixing)}, 4);
+  };
+  const auto facts = [&](const std::string& file, const std::string& classes,
+                         const std::string& columns) {
+    return facts_of(file, "[label]\nname = \"y\"\nclasses = " + classes + "\n" + columns);
   };
   const std::string a = "[[column]]\nname = \"a\"\n", b = "[[column]]\nname = \"b\"\n";
   const auto ours = facts("s.toml", "[\"no\", \"yes\"]", a + b);
@@ -142,6 +145,21 @@ TEST(AgentData, NeighboursCompareSchemas) {
   EXPECT_EQ(differing(facts("s.toml", "[\"yes\", \"no\"]", a + b)), "schema: label;");
   EXPECT_EQ(differing(facts("s.toml", "[\"no\", \"yes\"]", b + a)),
             "schema: column a;schema: column b;");
+
+  // Every one of several labels, and how much a record may weigh.
+  const std::string x = "[[label]]\nname = \"x\"\n", y = "[[label]]\nname = \"y\"\n";
+  const auto two = facts_of("s.toml", x + y + "deviation = 2\n" + a);
+  EXPECT_TRUE(two.contains("schema: label x") && two.contains("schema: label y"));
+  EXPECT_EQ(facts_of("s.toml", x + y + a).at("schema: label x"), two.at("schema: label x"));
+  EXPECT_NE(facts_of("s.toml", x + y + a).at("schema: label y"), two.at("schema: label y"));
+  EXPECT_NE(facts_of("s.toml", y + "deviation = 2\n" + x + a), two) << "their order";
+  const auto weighed = [&](const std::string& most) {
+    return facts_of("s.toml", x + y + "[weight]\nname = \"w\"\nmaximum = " + most + "\n" + a)
+        .at("schema: weight");
+  };
+  EXPECT_EQ(weighed("2"), weighed("2.0"));
+  EXPECT_NE(weighed("2"), weighed("3"));
+  EXPECT_FALSE(two.contains("schema: weight"));
 }
 
 }  // namespace
