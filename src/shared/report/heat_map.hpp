@@ -13,8 +13,8 @@ struct HeatCell {
   std::optional<double> value = {};
   /// Shown instead of the value. Neither: nothing was tried here.
   std::string text = {};
-  std::string tip = {};   ///< shown under the pointer
-  bool best = false;      ///< framed
+  std::string tip = {};  ///< shown under the pointer
+  bool best = false;     ///< framed
 };
 
 /// A figure over two quantities that take few values each. Bright is good.
