@@ -183,6 +183,41 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
   return end_of({near, 1 + kPrecision, 1 + 20 * kPrecision, kPrecision}, finely);
 }
 
+double calibrate_noise_multiplier(const PrivacyEvent& event, double target, double delta,
+                                  std::span<const PrivacyEvent> before) {
+  // What alone needs less needs no less with others.
+  const double least = calibrate_noise_multiplier(event, target, delta);
+  if (before.empty() || event.steps == 0) return least;
+  const double spent = privacy::epsilon(before, delta).upper;
+  require(spent < target, ErrorKind::usage, "epsilon: what was released before costs ", spent,
+          " alone, so nothing is left of ", target);
+  std::vector<PrivacyEvent> events(before.begin(), before.end());
+  events.push_back(event);
+  const auto enough = [&](double z) {
+    events.back().noise_multiplier = z;
+    const auto all = checked_mechanisms(events);
+    if (all_gaussian(all)) return gaussian_epsilon(delta, total_mu(all)).above <= target;
+    const auto found = refined(all, delta, epsilon_at(delta));
+    return (found ? found->value : plain_epsilon(all, delta)) <= target;
+  };
+  constexpr double kPrecision = 1e-4, kMost = 1e12;
+  double high = least, low = least;
+  while (!enough(high)) {
+    low = high;
+    high *= high < 2 * least ? 1.1 : 2;
+    require(high < kMost * least, ErrorKind::usage, "epsilon: what was released before leaves ",
+            "too little of ", target, " for any noise");
+  }
+  while (high > low * (1 + kPrecision)) {
+    const double middle = geometric_mean(low, high);
+    (enough(middle) ? high : low) = middle;
+  }
+  // The value may move against the noise by what the grids cost.
+  high = rounded_up(high);
+  while (!enough(high)) high = rounded_up(high * (1 + kPrecision));
+  return high;
+}
+
 double quick_noise_multiplier(const PrivacyEvent& event, double target, double delta,
                               double at_least) {
   auto unamplified = event;

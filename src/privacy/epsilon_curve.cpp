@@ -28,40 +28,43 @@ std::uint64_t rounded_up(std::uint64_t steps) {
 }  // namespace
 
 struct EpsilonCurve::State {
-  PrivacyEvent event;
-  Mechanism mechanism;
+  std::vector<PrivacyEvent> events;   // those before, and at last the one whose steps are counted
+  std::vector<Mechanism> mechanisms;  // the same; those without steps are not there
+  std::uint64_t most = 0;             // steps of the last
   double delta = 0;
-  Refined end;                   // epsilon after all steps
-  std::vector<StepLoss> losses;  // one per direction; none when the answer needs no grid
+  Refined end;                                 // epsilon after all steps
+  std::vector<std::vector<LossPhase>> losses;  // per direction; none when no grid is needed
   Memo<std::uint64_t, double> known;
 
   double exact(std::uint64_t steps) const {
-    auto shorter = event;
-    shorter.steps = steps;
+    auto shorter = events;
+    shorter.back().steps = steps;
     return privacy::epsilon(shorter, delta).upper;
   }
 
   // Coarser grids bound from above as well: the coarsest that is good enough after all steps.
   void discretise() {
-    const auto one = std::span(&mechanism, 1);
-    const auto found = refined(one, delta, epsilon_at(delta));
+    const auto found = refined(mechanisms, delta, epsilon_at(delta));
     if (!found) return;
     end = *found;
     int refinement = end.refinement;
     const auto good_enough = [&](int coarser) {
-      const auto value = on_grid(one, grid_for(one, delta, coarser), epsilon_at(delta));
+      const auto value =
+          on_grid(mechanisms, grid_for(mechanisms, delta, coarser), epsilon_at(delta));
       return value && *value <= kCoarse * end.value;
     };
     for (int i = 0; i < kMaxCoarser && good_enough(refinement - 1); ++i) --refinement;
-    for (const auto direction : certified_directions(one))
-      losses.push_back(*mechanism.step_loss(direction, grid_for(one, delta, refinement)));
+    const auto grid = grid_for(mechanisms, delta, refinement);
+    for (const auto direction : certified_directions(mechanisms))
+      losses.push_back(*phases_of(
+          mechanisms, [&](const Mechanism& one) { return one.step_loss(direction, grid); }));
   }
 
   double composed(std::uint64_t steps) const {
     double largest = 0;
-    for (const auto& loss : losses) {
-      const LossPhase phase{loss, steps};
-      const auto value = composed_epsilon(std::span(&phase, 1), delta);
+    for (auto phases : losses) {
+      phases.back().steps = steps;
+      const auto value = composed_epsilon(phases, delta);
       if (!value || !(*value >= 0))
         return exact(steps);  // with next to no noise this grid may not fit few steps
       largest = std::max(largest, *value);
@@ -70,14 +73,19 @@ struct EpsilonCurve::State {
   }
 };
 
-EpsilonCurve::EpsilonCurve(const PrivacyEvent& event, double delta)
+EpsilonCurve::EpsilonCurve(const PrivacyEvent& event, double delta,
+                           std::span<const PrivacyEvent> before)
     : state_(std::make_unique<State>()) {
   check_delta(delta);
-  const auto mechanisms = checked_mechanisms(std::span(&event, 1));
-  state_->event = event, state_->delta = delta;
-  if (!mechanisms.empty()) state_->mechanism = mechanisms.front();
-  if (event.steps > 1 && !without_noise(mechanisms) && !all_gaussian(mechanisms))
-    state_->discretise();
+  auto& state = *state_;
+  state.events.assign(before.begin(), before.end());
+  state.events.push_back(event);
+  state.mechanisms = checked_mechanisms(state.events);
+  state.most = event.steps;
+  state.delta = delta;
+  if (event.steps > 0 && total_steps(state.mechanisms) > 1 && !without_noise(state.mechanisms) &&
+      !all_gaussian(state.mechanisms))
+    state.discretise();
 }
 
 EpsilonCurve::~EpsilonCurve() = default;
@@ -86,7 +94,7 @@ EpsilonCurve& EpsilonCurve::operator=(EpsilonCurve&&) noexcept = default;
 
 double EpsilonCurve::upper(std::uint64_t steps) const {
   auto& state = *state_;
-  const auto most = state.mechanism.steps;
+  const auto most = state.most;
   require(steps <= most, ErrorKind::usage, "steps: expected at most ", most, ", found ", steps);
   if (steps <= 1 || state.losses.empty()) return state.exact(steps);
   if (rounded_up(steps) >= most) return state.end.value;
@@ -94,13 +102,13 @@ double EpsilonCurve::upper(std::uint64_t steps) const {
 }
 
 double EpsilonCurve::exact(std::uint64_t steps) const {
-  return steps == state_->mechanism.steps && !state_->losses.empty() ? state_->end.value
-                                                                     : state_->exact(steps);
+  return steps == state_->most && !state_->losses.empty() ? state_->end.value
+                                                          : state_->exact(steps);
 }
 
 EpsilonInterval EpsilonCurve::interval() const {
-  if (state_->losses.empty()) return privacy::epsilon(state_->event, state_->delta);
-  return interval_below(state_->end, std::span(&state_->mechanism, 1), state_->delta);
+  if (state_->losses.empty()) return privacy::epsilon(state_->events, state_->delta);
+  return interval_below(state_->end, state_->mechanisms, state_->delta);
 }
 
 }  // namespace porter

@@ -88,6 +88,23 @@ std::optional<EpsilonInterval> read_epsilon(const Fields& fields) {
                          .method = fields.text_or_empty("accountant")};
 }
 
+std::optional<PrivacyStatement::Parts> read_parts(const Fields& fields) {
+  const auto& parts = fields.get("parts");
+  if (parts.is_null()) return std::nullopt;
+  const auto number = [&](const char* part, const char* key) {
+    const auto inner = parts.is_object() ? parts.value(part, Json()) : Json();
+    const auto value = inner.is_object() ? inner.value(key, Json()) : Json();
+    fields.check(value.is_number() && value.get<double>() >= 0, "parts",
+                 "what statistics and training cost");
+    return value.get<double>();
+  };
+  return PrivacyStatement::Parts{
+      .statistics = static_cast<std::uint64_t>(number("statistics", "releases")),
+      .statistics_sigma = number("statistics", "sigma"),
+      .statistics_epsilon = number("statistics", "epsilon"),
+      .training_epsilon = number("training", "epsilon")};
+}
+
 bool clips(const std::string& spec) {
   try {
     return parse_clip(spec).kind != Clip::Kind::none;
@@ -142,6 +159,12 @@ std::string statement_json(const PrivacyStatement& statement) {
     json["epsilon"] = {bounds->lower, bounds->upper};
     json["accountant"] = bounds->method;
   }
+  if (const auto& parts = statement.parts)
+    json["parts"] = {{"statistics",
+                      {{"releases", parts->statistics},
+                       {"sigma", parts->statistics_sigma},
+                       {"epsilon", parts->statistics_epsilon}}},
+                     {"training", {{"epsilon", parts->training_epsilon}}}};
   json["not_covered"] = statement.not_covered;
   json["warnings"] = statement.warnings;
   return json_text(json, 2) + "\n";
@@ -167,6 +190,7 @@ PrivacyStatement parse_statement(std::string_view json, const std::string& sourc
   out.calibration = fields.text_or_empty("calibration");
   out.target_epsilon = fields.number("target_epsilon");
   out.epsilon = read_epsilon(fields);
+  out.parts = read_parts(fields);
   out.not_covered = fields.texts("not_covered");
   out.warnings = fields.texts("warnings");
   out.guaranteed = read_guarantee(fields, out);

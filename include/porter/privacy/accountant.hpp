@@ -89,15 +89,19 @@ double renyi_epsilon(std::span<const PrivacyEvent> events, double delta);
 /// `target`; event.noise_multiplier is ignored. sigma = z tau / b. It has 20 significant bits, so
 /// that machines whose C libraries differ in the last ones find the same.
 double calibrate_noise_multiplier(PrivacyEvent event, double target, double delta);
+/// The same where other events have been before: it is that of all together that is at most
+/// `target`. Error{usage} where those alone cost as much.
+double calibrate_noise_multiplier(const PrivacyEvent& event, double target, double delta,
+                                  std::span<const PrivacyEvent> before);
 
 /// The certified epsilon of one event after any number of steps up to event.steps, at a fraction of
 /// the cost of epsilon(): the loss of a single step is discretised once, on the coarsest grid that
 /// costs at most 0.5 % after event.steps, each value then takes one short transform, and counts of
 /// more than 64 steps are rounded up by at most 3 %. Epsilon grows with the steps, so such a value
-/// holds. May be shared by threads.
+/// holds. Events that were there `before` are in all values. May be shared by threads.
 class EpsilonCurve {
  public:
-  EpsilonCurve(const PrivacyEvent& event, double delta);
+  EpsilonCurve(const PrivacyEvent& event, double delta, std::span<const PrivacyEvent> before = {});
   ~EpsilonCurve();
   EpsilonCurve(EpsilonCurve&&) noexcept;
   EpsilonCurve& operator=(EpsilonCurve&&) noexcept;

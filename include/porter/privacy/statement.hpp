@@ -41,7 +41,15 @@ struct PrivacyStatement {
   std::string relation;                    ///< which data sets are neighbours: replace | zero-out
   std::string calibration;                 ///< where sigma comes from
   std::optional<double> target_epsilon;    ///< what was asked for
-  std::optional<EpsilonInterval> epsilon;  ///< of the releases; as if secret where simulated
+  std::optional<EpsilonInterval> epsilon;  ///< of all releases; as if secret where simulated
+  /// Where ranges, means or deviations were measured: `epsilon` holds both, and this is what each
+  /// would cost alone.
+  struct Parts {
+    std::uint64_t statistics = 0;  ///< their releases
+    double statistics_sigma = 0;
+    double statistics_epsilon = 0, training_epsilon = 0;
+  };
+  std::optional<Parts> parts;
   std::vector<std::string> not_covered, warnings;
 };
 

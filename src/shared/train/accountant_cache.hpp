@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <tuple>
+#include <vector>
 
 #include "core/memo.hpp"
 #include "porter/privacy/accountant.hpp"
@@ -14,19 +15,23 @@ namespace porter {
 class AccountantCache {
  public:
   /// calibrate_noise_multiplier, remembered.
-  double noise_multiplier(const PrivacyEvent& event, double target, double delta) {
-    return multipliers_.get({event, target, delta},
-                            [&] { return calibrate_noise_multiplier(event, target, delta); });
+  double noise_multiplier(const PrivacyEvent& event, double target, double delta,
+                          const std::vector<PrivacyEvent>& before = {}) {
+    return multipliers_.get({event, target, delta, before}, [&] {
+      return calibrate_noise_multiplier(event, target, delta, before);
+    });
   }
   /// The curve of the event, which remembers its values.
-  std::shared_ptr<const EpsilonCurve> curve(const PrivacyEvent& event, double delta) {
-    return curves_.get({event, delta},
-                       [&] { return std::make_shared<const EpsilonCurve>(event, delta); });
+  std::shared_ptr<const EpsilonCurve> curve(const PrivacyEvent& event, double delta,
+                                            const std::vector<PrivacyEvent>& before = {}) {
+    return curves_.get({event, delta, before},
+                       [&] { return std::make_shared<const EpsilonCurve>(event, delta, before); });
   }
 
  private:
-  Memo<std::tuple<PrivacyEvent, double, double>, double> multipliers_;
-  Memo<std::tuple<PrivacyEvent, double>, std::shared_ptr<const EpsilonCurve>> curves_;
+  using Events = std::vector<PrivacyEvent>;
+  Memo<std::tuple<PrivacyEvent, double, double, Events>, double> multipliers_;
+  Memo<std::tuple<PrivacyEvent, double, Events>, std::shared_ptr<const EpsilonCurve>> curves_;
 };
 
 }  // namespace porter
