@@ -195,6 +195,10 @@ void name_classes(DataPair& pair, const Label& label) {
 void check_schema(const DataOptions& options, bool idx) {
   if (!options.schema) return;
   const auto& label = options.schema->labels.front();
+  for (const auto& column : options.schema->columns)
+    require(!column.lacks_range() && !column.lacks_moments(), ErrorKind::usage, "data.schema: the ",
+            column.lacks_range() ? "range" : "mean and deviation", " of the column \"", column.name,
+            "\" are still to be measured, which porter run, ", "agent and cluster do");
   require(!idx && !options.train.empty(), ErrorKind::usage,
           "data.schema: it describes the columns of a csv file; expected data.train");
   require(options.classes.empty() && options.features == 0, ErrorKind::usage,

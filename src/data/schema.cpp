@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/toml.hpp"
@@ -28,6 +30,14 @@ std::string missing_text(const Column& column) {
                                            : in_quotes("value:" + column.fill_value);
 }
 
+// What is there by now, and is no public knowledge.
+std::vector<std::string> known_by_measuring(const Column& column) {
+  std::vector<std::string> names;
+  if (column.measured_range && column.low) names.emplace_back("range");
+  if (column.measured_moments && !column.lacks_moments()) names.emplace_back("moments");
+  return names;
+}
+
 // Its keys but name and unit, as schema.toml has them.
 std::vector<std::pair<std::string, std::string>> meaning(const Column& column) {
   std::vector<std::pair<std::string, std::string>> keys = {
@@ -37,8 +47,8 @@ std::vector<std::pair<std::string, std::string>> meaning(const Column& column) {
     keys.emplace_back("values", list_text(column.values));
     keys.emplace_back("unknown", in_quotes(choice_text(column.unknown)));
   } else {
-    if (column.low) {
-      keys.emplace_back("range", range_text(column));
+    if (column.low || column.measured_range) {
+      keys.emplace_back("range", column.low ? range_text(column) : in_quotes("measured"));
       keys.emplace_back("outside", in_quotes(choice_text(column.outside)));
     }
     keys.emplace_back("scale", in_quotes(choice_text(column.scale)));
@@ -46,6 +56,8 @@ std::vector<std::pair<std::string, std::string>> meaning(const Column& column) {
       keys.emplace_back("mean", shortest(column.mean));
       keys.emplace_back("deviation", shortest(column.deviation));
     }
+    if (const auto known = known_by_measuring(column); !known.empty())
+      keys.emplace_back("measured", list_text(known));
   }
   keys.emplace_back("missing", missing_text(column));
   return keys;
@@ -91,6 +103,19 @@ std::vector<std::string> Schema::features() const {
   for (const auto& column : columns)
     for (auto& name : column.features()) names.push_back(std::move(name));
   return names;
+}
+
+bool Schema::measures_range() const {
+  return std::ranges::any_of(columns, &Column::measured_range);
+}
+
+bool Schema::measures_moments() const {
+  return std::ranges::any_of(columns, &Column::measured_moments);
+}
+
+bool Schema::is_complete() const {
+  return std::ranges::none_of(columns, &Column::lacks_range) &&
+         std::ranges::none_of(columns, &Column::lacks_moments);
 }
 
 std::string to_toml(const Schema& schema) {

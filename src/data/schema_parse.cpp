@@ -142,6 +142,11 @@ std::optional<WeightColumn> read_weight(const toml::table& root, const std::stri
 void read_range(TomlSection& section, Column& column) {
   const auto* node = section.find("range");
   if (node == nullptr) return;
+  if (node->is_string() && node->value<std::string>() == "measured") {
+    column.measured_range = true;
+    column.outside = Outside::clamp;  // what is rare is out of it
+    return;
+  }
   const auto* list = node->as_array();
   const auto bound = [&](std::size_t i) {
     const auto* item = list && list->size() == 2 ? list->get(i) : nullptr;
@@ -149,10 +154,11 @@ void read_range(TomlSection& section, Column& column) {
   };
   column.low = bound(0);
   column.high = bound(1);
-  section.check(column.low && column.high && std::isfinite(*column.low) &&
-                    std::isfinite(*column.high) && *column.low < *column.high,
-                "range", "expected two numbers, the smaller first, such as [0, 120], found ",
-                toml_text(*node));
+  section.check(
+      column.low && column.high && std::isfinite(*column.low) && std::isfinite(*column.high) &&
+          *column.low < *column.high,
+      "range", "expected two numbers, the smaller first, such as [0, 120], or \"measured\", found ",
+      toml_text(*node));
 }
 
 void read_missing(TomlSection& section, Column& column) {
@@ -180,18 +186,39 @@ void read_missing(TomlSection& section, Column& column) {
   }
 }
 
+// What a run has written: numbers that are there, and not public knowledge.
+void read_measured(TomlSection& section, Column& column) {
+  std::vector<std::string> names;
+  read_texts(section, "measured", names);
+  for (const auto& name : names) {
+    const bool range = name == "range" && column.low;
+    const bool moments = name == "moments" && column.scale == ColumnScale::standard;
+    section.check(range || moments, "measured",
+                  "expected \"range\" where there is one, or \"moments\" where there are mean and "
+                  "deviation, found \"",
+                  name, "\"");
+    (range ? column.measured_range : column.measured_moments) = true;
+  }
+}
+
 void read_number(TomlSection& section, Column& column) {
   read_range(section, column);
   read_choice(section, "outside", column.outside);
-  section.check(column.low || !section.has("outside"), "outside", "there is no range");
+  const bool has_range = column.low || column.measured_range;
+  section.check(has_range || !section.has("outside"), "outside", "there is no range");
   read_choice(section, "scale", column.scale);
-  section.check(column.low || column.scale != ColumnScale::range, "scale",
+  section.check(has_range || column.scale != ColumnScale::range, "scale",
                 "\"range\" needs the range");
+  section.check(has_range || column.scale != ColumnScale::measured, "scale",
+                "\"measured\" needs the range, stated or measured: what one record can change ",
+                "hangs on it");
+  column.measured_moments = column.scale == ColumnScale::measured;
   if (column.scale == ColumnScale::standard) {
     section.check(section.has("mean") && section.has("deviation"), "scale",
                   "\"standard\" needs mean and deviation");
     read_deviation(section, column.mean, column.deviation);
   }
+  read_measured(section, column);
 }
 
 void read_category(TomlSection& section, Column& column) {

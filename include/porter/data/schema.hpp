@@ -30,12 +30,14 @@ enum class ColumnScale {
   none,
   range,     ///< (x - low) / (high - low)
   standard,  ///< (x - mean) / deviation
+  measured,  ///< the same, once mean and deviation have been measured privately
 };
 template <>
 struct Choices<ColumnScale> {
   static constexpr Choice<ColumnScale> table[] = {{"none", ColumnScale::none},
                                                   {"range", ColumnScale::range},
-                                                  {"standard", ColumnScale::standard}};
+                                                  {"standard", ColumnScale::standard},
+                                                  {"measured", ColumnScale::measured}};
 };
 
 /// What becomes of a value that is not there. An error names the place; where a guarantee is
@@ -78,6 +80,8 @@ struct Column {
   ColumnScale scale = ColumnScale::none;
   double mean = 0, deviation = 1;  ///< of scale = standard
   double fill = 0;                 ///< of missing = fill
+  /// Not public knowledge, but measured by the run with noise: the range; mean and deviation.
+  bool measured_range = false, measured_moments = false;
 
   // Of a category:
   std::vector<std::string> values = {};  ///< in the order of their features
@@ -87,6 +91,8 @@ struct Column {
   Missing missing = Missing::error;
 
   bool operator==(const Column&) const = default;
+  bool lacks_range() const { return measured_range && !low; }
+  bool lacks_moments() const { return scale == ColumnScale::measured; }
   /// The features that it becomes, by name: "age", "job=clerk", "job (missing)".
   std::vector<std::string> features() const;
   /// A number in range as its feature.
@@ -128,7 +134,7 @@ struct TableFormat {
 };
 
 /// What all owners of a consortium know of their tables, and agree on before the first round. It
-/// holds public knowledge only.
+/// holds public knowledge only, but for what columns say is measured.
 struct Schema {
   TableFormat format = {};
   std::vector<Label> labels;  ///< one, or several that are numbers: the targets in their order
@@ -140,6 +146,12 @@ struct Schema {
 
   /// All features in order, without the column of ones.
   std::vector<std::string> features() const;
+
+  /// Whether anything in it is measured by the run, and whether some of that is still to be done.
+  bool measures_range() const;
+  bool measures_moments() const;
+  bool measures() const { return measures_range() || measures_moments(); }
+  bool is_complete() const;
 };
 
 /// More features than this are a mistake: an id taken for a category, say.
