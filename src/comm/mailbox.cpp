@@ -42,6 +42,12 @@ std::uint32_t Mailbox::meet() {
   const auto end = began_ + options_.start_wait;
   while (true) {
     throw_if_over();
+    for (const auto& [process, neighbour] : neighbours_)
+      require(!neighbour.gone_on, ErrorKind::privacy, name_of(process),
+              " is at a later stage of this run, to which nobody gets before its neighbours have "
+              "finished this one: the folder here is older than what was released. Nothing was "
+              "charged or sent. Bring back the newest one; where it is lost, start a new run with "
+              "another run.seed, and count what was released against the budget of these data");
     std::uint32_t last = 0;
     const auto silent = std::ranges::find_if(neighbours_, [&](const auto& entry) {
       last = std::max(last, entry.second.held.value_or(0));
@@ -307,6 +313,13 @@ void Mailbox::refused(std::uint32_t neighbour, const std::string& why) {
       std::ranges::all_of(neighbours_, [](const auto& entry) { return entry.second.refuses; });
   if (by_all && !was_welcome_)
     set_over(ErrorKind::protocol, why, process_, "its neighbours refuse it");
+}
+
+void Mailbox::gone_on(std::uint32_t neighbour) {
+  const std::lock_guard lock(mutex_);
+  auto& to = neighbours_.at(neighbour);
+  to.gone_on = to.finished = to.heard_finish = true;
+  changed_.notify_all();
 }
 
 void Mailbox::connected(std::uint32_t neighbour) {

@@ -92,6 +92,9 @@ class Mailbox {
   /// neighbours say that, and none has ever said anything else, the mistake is here: give_up.
   void refused(std::uint32_t neighbour, const std::string& why);
 
+  /// The neighbour is at a later stage of the run: this one is over there.
+  void gone_on(std::uint32_t neighbour);
+
   // A link from a neighbour.
   void connected(std::uint32_t neighbour);
   void lost(std::uint32_t neighbour);
@@ -117,7 +120,7 @@ class Mailbox {
     std::uint32_t forgotten = 0;        // the last step that was dropped from the outbox
     std::optional<std::uint32_t> held;  // the last step that it had had when it answered last
     bool heard_finish = false, heard_over = false;
-    bool reached = false, refuses = false;
+    bool reached = false, refuses = false, gone_on = false;
     Clock::time_point unreached_at = Clock::now(), reached_at = unreached_at;
     std::string why_unreached;
     // from it

@@ -213,6 +213,7 @@ void OutgoingLink::advance() {
 
 void OutgoingLink::begin() {
   refusal_.clear();
+  other_stage_.reset();
   const auto address = parse_address(peer_.address);
   addresses_ = look_up(address, true);
   if (!addresses_) {  // a name: to ask for it may take long
@@ -263,6 +264,7 @@ void OutgoingLink::take(const LinkFrame& frame) {
     }
     case LinkKind::refusal:
       refusal_ = concat(peer_.name, " refuses ", hub_.here(), ": ", cited(frame.body));
+      if (!hub_.options.family.empty()) other_stage_ = stage_in(cited(frame.body));
       fail(ErrorKind::network, "refused");
     case LinkKind::settled:
       return mailbox.acknowledged(neighbour_, decode_settled(frame.body, peer_.name));
@@ -328,7 +330,11 @@ void OutgoingLink::close(const std::string& why) {
   retry_ = std::min<std::chrono::milliseconds>(2 * retry_, kLastRetry);
   const auto text =
       concat(hub_.here(), " cannot reach ", peer_.name, " at ", cited(peer_.address), ": ", why);
-  if (!refusal_.empty()) {
+  if (other_stage_ && *other_stage_ > hub_.options.stage) {
+    hub_.mailbox.gone_on(neighbour_);
+  } else if (other_stage_) {
+    hub_.mailbox.unreached(neighbour_, refusal_);
+  } else if (!refusal_.empty()) {
     hub_.mailbox.refused(neighbour_, refusal_);
     tell(refusal_);
   } else {

@@ -109,7 +109,8 @@ class OutgoingLink {
   Mailbox::Cursor cursor_;
   bool has_more_ = false, said_heard_over_ = false;
   std::string refusal_;
-  std::set<std::string> told_;  // since it was reached last
+  std::optional<std::uint32_t> other_stage_;  // that the neighbour is at, where it said so
+  std::set<std::string> told_;                // since it was reached last
 };
 
 }  // namespace porter

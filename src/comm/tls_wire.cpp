@@ -48,6 +48,9 @@ bool is_shown(std::string_view key) {
 
 using Facts = std::map<std::string, std::string>;
 
+const std::string kFamily = "the run of these stages", kStage = "stage";
+constexpr std::string_view kAtStage = "it is at another stage of the run here, number ";
+
 std::string value_of(const Facts& facts, const std::string& key) {
   const auto found = facts.find(key);
   return found == facts.end() ? "nothing" : found->second;
@@ -179,7 +182,19 @@ bool decode_ping(std::span<const std::byte> body, const std::string& peer) {
 }
 
 Hello hello_of(const NetworkOptions& options) {
-  return {kProtocolVersion, options.process, options.facts};
+  auto facts = options.facts;
+  if (!options.family.empty()) {
+    facts[kFamily] = options.family;
+    facts[kStage] = std::to_string(options.stage);
+  }
+  return {kProtocolVersion, options.process, std::move(facts)};
+}
+
+std::string stage_text(std::uint32_t stage) { return concat(kAtStage, stage); }
+
+std::optional<std::uint32_t> stage_in(const std::string& text) {
+  if (!text.starts_with(kAtStage)) return std::nullopt;
+  return parse_number<std::uint32_t>(text.substr(kAtStage.size()));
 }
 
 std::string fact_differences(const Facts& ours, const Facts& theirs) {
@@ -208,7 +223,11 @@ std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbou
                : concat("there is no process ", hello.process);
   if (hello.protocol != kProtocolVersion)
     return concat("protocol version ", kProtocolVersion, " expected, ", hello.protocol, " found");
-  const auto differing = fact_differences(options.facts, hello.facts);
+  const auto ours = hello_of(options).facts;
+  if (!options.family.empty() && value_of(hello.facts, kFamily) == options.family &&
+      value_of(hello.facts, kStage) != value_of(ours, kStage))
+    return stage_text(options.stage);
+  const auto differing = fact_differences(ours, hello.facts);
   if (!differing.empty()) return cited("another run; these differ: " + differing);
   return std::nullopt;
 }

@@ -87,6 +87,11 @@ std::string fact_differences(const std::map<std::string, std::string>& ours,
 std::optional<std::string> refusal_of(const Hello& hello, std::uint32_t neighbour,
                                       const NetworkOptions& options);
 
+/// What a neighbour at another stage of the same run is told in place of a refusal, and the stage
+/// in it; nothing in any other text.
+std::string stage_text(std::uint32_t stage);
+std::optional<std::uint32_t> stage_in(const std::string& text);
+
 /// What another process says, as far as it may enter a log or an error.
 std::string cited(std::span<const std::byte> said);
 std::string cited(const std::string& said);

@@ -29,6 +29,7 @@ enum class Draw : std::uint32_t {
   mask = 11,       ///< the coordinates that all agents send
   sweep = 12,      ///< the settings of a random search
   holdout = 13,    ///< which rows become the test set
+  measure = 14,    ///< the seeds of runs that measure what a schema leaves open
 };
 
 /// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one

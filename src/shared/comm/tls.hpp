@@ -33,6 +33,12 @@ struct NetworkOptions {
   /// What both ends of a link must agree on, e.g. {"graph", hash}. A peer with other facts is
   /// refused, and told which keys differ.
   std::map<std::string, std::string> facts;
+  /// Where what agents do together has several stages, each with a transport of its own: the name
+  /// of the whole, which all stages share, and the number of this one. A neighbour that is at
+  /// another stage is no stranger: one that calls early calls again, and one that calls late hears
+  /// that its stage is over here. Empty: there is one stage.
+  std::string family = {};
+  std::uint32_t stage = 0;
   std::size_t max_message = 0;
   /// How long a peer may be out of reach before collect gives up; zero: not at all.
   std::chrono::milliseconds peer_wait{60'000};
