@@ -188,4 +188,13 @@ Schema before_measuring(Schema schema) {
   return schema;
 }
 
+Schema without_measuring(Schema schema) {
+  for (auto& column : schema.columns) {
+    if (column.lacks_range() || column.lacks_moments()) column.scale = ColumnScale::none;
+    if (column.lacks_range()) column.outside = Outside::error;
+    column.measured_range = column.measured_moments = false;
+  }
+  return schema;
+}
+
 }  // namespace porter

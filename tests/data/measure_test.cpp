@@ -107,7 +107,7 @@ TEST(MeasuredSchema, ReadsBackWhatItWritesBeforeAndAfter) {
 TEST(MeasuredSchema, WrongRequestsAreOneClearError) {
   for (const auto& [from, to, expected] : std::vector<std::array<const char*, 3>>{
            {"range = [0, 120]\noutside = \"clamp\"\n", "", "needs the range, stated or measured"},
-           {"range = [0, 120]", "range = \"guessed\"", "or \"measured\", found \"guessed\""},
+           {"range = [0, 120]", "range = \"guessed\"", "or \"measured\", found 'guessed'"},
            {"scale = \"range\"", "scale = \"range\"\nmeasured = [\"moments\"]", "measured"},
            {"scale = \"range\"", "scale = \"range\"\nmean = 3", "mean"}})
     EXPECT_TRUE(
@@ -217,13 +217,13 @@ TEST(WithStatistic, WhatNoiseHidesIsAnErrorThatNamesTheColumn) {
     with_statistic(schema, Statistic::ranges,
                    {.mean = ranges, .records = 1000, .noise_stddev = 0.01});
   });
-  EXPECT_TRUE(says(range, "\"income\": its range") && says(range, "60 of 1000 records")) << range;
+  EXPECT_TRUE(says(range, "'income': its range") && says(range, "60 of 1000 records")) << range;
   const std::vector<double> moments(statistic_size(Statistic::moments, 2), 0.01);
   const auto mean = what_fails([&] {
     with_statistic(schema, Statistic::moments,
                    {.mean = moments, .records = 1000, .noise_stddev = 0.01});
   });
-  EXPECT_TRUE(says(mean, "\"age\": how many records")) << mean;
+  EXPECT_TRUE(says(mean, "'age': how many records")) << mean;
 }
 
 TEST(StatisticSchema, ReadsOnlyItsColumnsFromTheFile) {

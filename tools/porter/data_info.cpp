@@ -10,6 +10,8 @@
 
 #include "core/text.hpp"
 #include "data/catalog.hpp"
+#include "data/measure.hpp"
+#include "data/measure.hpp"
 #include "data/schema_guess.hpp"
 #include "data/summary.hpp"
 #include "data_arguments.hpp"
@@ -180,7 +182,8 @@ DataPair DataArguments::load() const {
       fail(error.kind(), "--fold: ", error.what());
     }
   if (!options.schema_file.empty()) {
-    options.schema = std::make_shared<const Schema>(load_schema(options.schema_file));
+    options.schema =
+        std::make_shared<const Schema>(without_measuring(load_schema(options.schema_file)));
     options.regression = options.regression || options.schema->regression();
   }
   ReadingLine line(std::chrono::seconds(5));

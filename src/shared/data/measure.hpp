@@ -50,5 +50,7 @@ Schema with_statistic(Schema schema, Statistic statistic, const MeanStatistic& f
 
 /// A complete schema as it was before anything was measured.
 Schema before_measuring(Schema schema);
+/// For a look at records: what is still to be measured is left out, and numbers are as they are.
+Schema without_measuring(Schema schema);
 
 }  // namespace porter
