@@ -9,12 +9,17 @@
 #include "agent_folder.hpp"
 #include "comm/exchange.hpp"
 #include "comm/tls.hpp"
+#include "config/config_keys.hpp"
+#include "config/difference.hpp"
 #include "file_journal.hpp"
+#include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
 #include "report/text.hpp"
 #include "train/ledgers.hpp"
+#include "train/measure.hpp"
 #include "train/run_data.hpp"
+#include "train/run_folder.hpp"
 
 namespace porter {
 namespace {
@@ -33,9 +38,26 @@ Config recorded_config(const AgentOptions& options) {
   return config;
 }
 
+// What cannot be done with an agent's own file.
+void check_own_data(const AgentOptions& options) {
+  const auto& config = options.config;
+  if (options.train.empty()) return;
+  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
+          choice_text(config.data.scale),
+          "\" is measured on the agent's data and would show through the model; use none or unit");
+  require(!config.data.plants_outliers(), ErrorKind::usage, "data.outliers = \"",
+          config.data.outliers,
+          "\" is for experiments; an agent trains on its own rows as they are");
+  require(
+      !config.data.holds_out(), ErrorKind::usage,
+      "data.holdout and data.fold are for experiments; an agent trains on all rows of its file, "
+      "so leave out of it what is to be a test set");
+}
+
 // An agent has its own rows and nobody else's.
 RunData own_data(const AgentOptions& options) {
   const auto& config = options.config;
+  check_own_data(options);
   if (options.train.empty()) {
     const auto all = load_run_data(config);
     const auto each = all.train->rows() / config.network.agents;
@@ -48,16 +70,6 @@ RunData own_data(const AgentOptions& options) {
             all.scaling,
             options.index};
   }
-  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
-          choice_text(config.data.scale),
-          "\" is measured on the agent's data and would show through the model; use none or unit");
-  require(!config.data.plants_outliers(), ErrorKind::usage, "data.outliers = \"",
-          config.data.outliers,
-          "\" is for experiments; an agent trains on its own rows as they are");
-  require(
-      !config.data.holds_out(), ErrorKind::usage,
-      "data.holdout and data.fold are for experiments; an agent trains on all rows of its file, "
-      "so leave out of it what is to be a test set");
   auto data = data_options(recorded_config(options));
   data.cache = false;
   auto pair = load_data(data);
@@ -97,11 +109,22 @@ std::string public_reason(const std::exception& error) {
   return reason == kReasons.end() ? "it failed" : reason->second;
 }
 
+/// Where the schema leaves something to be measured, what agents do together has stages: one per
+/// statistic, then the training.
+struct Stage {
+  std::string family = {};  ///< names them all; empty: there is nothing but the training
+  std::uint32_t number = 0;
+  bool measures = false;
+  /// What neighbours must agree on beside what this stage is made of.
+  std::map<std::string, std::string> facts = {};
+};
+
 class AgentRun {
  public:
   AgentRun(const AgentOptions& options, AgentFolder& folder, const AgentHooks& hooks,
-           Sources sources)
+           Sources sources, Stage stage)
       : options_(options),
+        stage_(std::move(stage)),
         hooks_(hooks),
         folder_(folder),
         checkpoint_(folder_.load_newest()),
@@ -177,6 +200,7 @@ class AgentRun {
     const auto done = std::max(round + 1, known_after(round)) - 1;
     const bool kept = checkpoint_ && !checkpoint_->sent.empty();
     auto facts = shared_facts(options_.config, *parts.network, parts.facts.dim, parts.start);
+    for (const auto& [key, value] : stage_.facts) facts[key] = value;
     facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
     Link link{.process = options_.index,
               .hosting = host_agents(parts, options_.peers.size()),
@@ -192,6 +216,8 @@ class AgentRun {
                  .peers = options_.peers,
                  .listen = options_.listen,
                  .facts = std::move(facts),
+                 .family = stage_.family,
+                 .stage = stage_.number,
                  .max_message = Exchange::max_message(parts.facts.dim, parts.facts.agents),
                  .peer_wait = options_.peer_wait,
                  .start_wait = options_.start_wait,
@@ -339,7 +365,8 @@ class AgentRun {
       network_->finish();
       folder_.mark_finished();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::network) throw;
+      // Nobody measures with one that has gone on, so all neighbours are waited for.
+      if (error.kind() != ErrorKind::network || stage_.measures) throw;
       hooks_.log(concat("done, but ", error.what()));
     }
     report("finished");
@@ -360,6 +387,7 @@ class AgentRun {
   }
 
   const AgentOptions& options_;
+  const Stage stage_;
   const AgentHooks& hooks_;
   AgentFolder& folder_;
   std::optional<AgentCheckpoint> checkpoint_;
@@ -371,6 +399,96 @@ class AgentRun {
   Ledgers ledgers_;
   AgentStatus status_;
 };
+
+/// The stages before the training.
+class AgentMeasurements {
+ public:
+  AgentMeasurements(const AgentOptions& options, const std::filesystem::path& folder,
+                    const AgentHooks& hooks, const std::optional<Graph>& graph)
+      : options_(options), folder_(folder), hooks_(hooks), graph_(graph) {
+    check_own_data(options_);
+    hooks_.after_round = [before = hooks.after_round](AgentStatus status) {
+      if (status.state == "training" || status.state == "finished") status.state = "measuring";
+      before(status);
+    };
+  }
+
+  /// The complete schema, which is in the folder then; nothing where a stop was requested.
+  std::shared_ptr<const Schema> run() {
+    auto schema = options_.config.data.schema;
+    make_folder(folder_, options_.config);
+    for (const auto statistic : statistics_of(*schema)) {
+      const Measurement measurement(options_.config, schema, statistic, graph_);
+      ++stage_;
+      if (!measure(measurement)) return nullptr;
+      schema = completed(measurement);
+    }
+    const auto known = measured_schema(options_.config, folder_);
+    require(!known || schema_facts(*known) == schema_facts(*schema), ErrorKind::privacy,
+            (folder_ / kSchemaFile).string(), " is not what this agent has measured");
+    if (!known) write_file(folder_ / kSchemaFile, to_toml(*schema));
+    hooks_.log(
+        concat("measured with its neighbours what the schema leaves open; it is in ", kSchemaFile));
+    return schema;
+  }
+
+ private:
+  AgentOptions options_of(const Config& config) const {
+    auto options = options_;
+    options.config = config;
+    return options;
+  }
+
+  bool measure(const Measurement& measurement) {
+    const auto options = options_of(measurement.config());
+    AgentFolder files(measurement.folder(folder_), recorded_config(options), owner_of(options));
+    const AppendFile lock(files.lock_file(), {.in_use = "another agent is working in this folder"});
+    if (files.is_finished()) return true;
+    auto rows = own_data(options_of(measurement.reading()));
+    require_consent_to_all(rows.train->rows());
+    const auto status = AgentRun(options, files, hooks_, measurement.sources(std::move(rows)),
+                                 {.family = run_id(options_.config),
+                                  .number = stage_,
+                                  .measures = true,
+                                  .facts = identity(options_.config)})
+                            .run();
+    return status == TrainStatus::finished;
+  }
+
+  // What is measured leaves before the training begins, so the whole is consented to before.
+  void require_consent_to_all(std::size_t records) const {
+    const auto& config = options_.config;
+    const auto batch = config.algorithm.batch == 0 ? records : config.algorithm.batch;
+    const bool poisson = config.privacy && config.privacy->sampler == Sampler::poisson;
+    const RunPrivacy privacy(
+        config, BatchSampler(poisson ? Sampler::poisson : Sampler::fixed, records, batch), 1);
+    require_consent(options_, privacy, config.algorithm.rounds);
+    require(privacy.most_releases() >= config.algorithm.rounds, ErrorKind::privacy,
+            "the privacy budget allows ", privacy.most_releases(), " of the ",
+            config.algorithm.rounds, " rounds, with what is measured before them; take fewer ",
+            "rounds, more noise or a larger epsilon");
+  }
+
+  std::shared_ptr<const Schema> completed(const Measurement& measurement) const {
+    const auto folder = measurement.folder(folder_);
+    const auto statement = load_statement(folder / "privacy.json");
+    require(statement && statement->releases <= 1, ErrorKind::privacy, folder.string(),
+            ": expected the statement of one release, found ", statement ? statement->releases : 0);
+    const auto model = load_npz(folder / "model.npz");
+    return measurement.completed(member(model, "x_mean", folder.string()).values, statement->sigma,
+                                 statement->records);
+  }
+
+  const AgentOptions& options_;
+  const std::filesystem::path& folder_;
+  AgentHooks hooks_;
+  const std::optional<Graph>& graph_;
+  std::uint32_t stage_ = 0;
+};
+
+bool lacks_schema(const Config& config) {
+  return config.data.schema && !config.data.schema->is_complete();
+}
 
 }  // namespace
 
@@ -402,13 +520,31 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
           "; take part in a run with more noise or fewer rounds, or raise this agent's own limit");
 }
 
-void check_agent_folder(const AgentOptions& options, const std::filesystem::path& folder) {
+void check_agent_folder(const AgentOptions& given, const std::filesystem::path& folder) {
+  auto options = given;
+  if (lacks_schema(options.config)) {
+    const auto schema = measured_schema(options.config, folder);
+    if (!schema) return AgentFolder::check(folder, recorded_config(options));
+    options.config.data.schema = schema;
+  }
   AgentFolder::check(folder, recorded_config(with_steps(options, {})));
 }
 
 TrainStatus run_agent(const AgentOptions& given, const std::filesystem::path& folder,
                       const AgentHooks& hooks, Sources sources) {
-  const auto options = with_steps(given, sources);
+  auto options = given;
+  Stage stage;
+  if (lacks_schema(options.config)) {
+    require(!sources.data, ErrorKind::usage,
+            "data.schema: it has columns that are to be measured, and data that are given are not");
+    if (!measured_schema(given.config, folder)) AgentFolder::check(folder, recorded_config(given));
+    const auto schema = AgentMeasurements(given, folder, hooks, sources.graph).run();
+    if (!schema) return TrainStatus::interrupted;
+    options.config.data.schema = schema;
+    stage = {.family = run_id(given.config),
+             .number = 1 + static_cast<std::uint32_t>(statistics_of(*schema).size())};
+  }
+  options = with_steps(options, sources);
   AgentFolder files(folder, recorded_config(options), owner_of(options));
   // The journal of releases is touched before the port and the ledger would refuse a second
   // process.
@@ -421,7 +557,7 @@ TrainStatus run_agent(const AgentOptions& given, const std::filesystem::path& fo
   status.name = options.name;
   status.rounds = options.config.algorithm.rounds;
   hooks.after_round(status);
-  return AgentRun(options, files, hooks, std::move(sources)).run();
+  return AgentRun(options, files, hooks, std::move(sources), std::move(stage)).run();
 }
 
 }  // namespace porter

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent_folder.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
+#include "train/measure.hpp"
 #include "train/run_folder.hpp"
 
 namespace porter {
@@ -78,8 +80,15 @@ void AgentFolder::check(const fs::path& path, const Config& config) {
     require(difference.empty(), ErrorKind::usage, path.string(), " holds a run of another config (",
             difference, "); choose another folder");
   } else {
-    require(!fs::exists(path) || holds_nothing(path, {".toml", ".log"}), ErrorKind::usage,
-            path.string(), " holds other files and no run; choose another folder");
+    // What is measured comes first, and its status is told here.
+    const bool measures = fs::exists(path) &&
+                          std::ranges::any_of(fs::directory_iterator(path), [](const auto& entry) {
+                            return entry.path().extension() == kMeasuredExtension;
+                          });
+    const auto status = measures ? std::string_view(".json") : std::string_view(".log");
+    require(!fs::exists(path) || holds_nothing(path, {".toml", ".log", status, kMeasuredExtension}),
+            ErrorKind::usage, path.string(),
+            " holds other files and no run; choose another folder");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
+#include "train/measure.hpp"
 #include "train/run_folder.hpp"
 
 namespace porter {
@@ -41,6 +42,14 @@ Checkpoint merge_agents(const Config& config, const std::vector<fs::path>& agent
   return whole;
 }
 
+// Whether the schema is complete now.
+bool use_measured_schema(Config& config, const fs::path& agent) {
+  if (!config.data.schema || config.data.schema->is_complete()) return true;
+  const auto schema = measured_schema(config, agent);
+  if (schema) config.data.schema = schema;
+  return schema != nullptr;
+}
+
 }  // namespace
 
 // The results are written before the last checkpoint.
@@ -49,6 +58,7 @@ bool has_finished(const Config& config, const fs::path& folder, std::uint32_t ag
   auto networked = config;
   networked.run.engine = EngineKind::tls;
   try {
+    if (!use_measured_schema(networked, folder)) return false;
     final_checkpoint(networked, folder, agent);
     return true;
   } catch (const Error&) {
@@ -58,6 +68,8 @@ bool has_finished(const Config& config, const fs::path& folder, std::uint32_t ag
 
 void collect_agents(Config config, const std::vector<fs::path>& agents, const fs::path& out) {
   config.run.engine = EngineKind::tls;
+  require(use_measured_schema(config, agents.at(0)), ErrorKind::io, agents.at(0).string(),
+          ": expected the schema of the run, found no ", kSchemaFile, " in it");
   Trainer trainer(assemble(config));
   config = trainer.config();  // steps as numbers
   const auto first = trainer.evaluate();
@@ -71,6 +83,7 @@ void collect_agents(Config config, const std::vector<fs::path>& agents, const fs
   write_file(out / "privacy.json", privacy_json(trainer));
   write_file(out / "summary.json",
              summary_json(trainer, out.filename().string(), TrainStatus::finished));
+  if (const auto& schema = config.data.schema) write_file(out / kSchemaFile, to_toml(*schema));
   write_file(out / "config.toml", to_toml(config));
 }
 

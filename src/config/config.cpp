@@ -161,6 +161,20 @@ void check_privacy(const TomlSection& section, const Config& config) {
       "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
 }
 
+void check_measured(Sections& sections, const AlgorithmInfo& info, const Config& config) {
+  auto& privacy = sections["privacy"];
+  const bool measures = measures_statistics(config);
+  privacy.check(measures || !privacy.has("statistics"), "statistics",
+                "the schema (data.schema) has no column that is measured");
+  sections["data"].check(!measures || info.gossips(), "schema",
+                         "what it says is measured, agents measure together with their neighbours, "
+                         "and those of ",
+                         info.name, " have none");
+  sections["data"].check(!measures || config.run.engine != EngineKind::mpi, "schema",
+                         "it has columns that are measured, which run.engine = \"mpi\" cannot; "
+                         "simulate and tls can");
+}
+
 void check_data(const TomlSection& section, const Config& config) {
   auto data = config.data;
   data.guarantee = claims_guarantee(config);
@@ -203,6 +217,7 @@ Config read_config(const toml::table& root, const std::string& source) {
   check_clipping(sections["algorithm"], info, config);
   check_messages(sections["algorithm"], info, config);
   check_privacy(sections["privacy"], config);
+  check_measured(sections, info, config);
   check_data(sections["data"], config);
   check_run(sections["run"], info, config);
   return config;

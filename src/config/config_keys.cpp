@@ -336,6 +336,18 @@ ConfigKey conduct(ConfigKey key) {
   return key;
 }
 
+// The numbers that another run has measured are no public knowledge, and its ledgers have paid for
+// them, not those of this one.
+void require_nothing_measured(const Schema& schema) {
+  for (const auto& column : schema.columns)
+    require((!column.measured_range || column.lacks_range()) &&
+                (!column.measured_moments || column.lacks_moments()),
+            ErrorKind::usage, "column \"", column.name,
+            "\" has numbers that a run has measured on records. To measure them in this run, write "
+            "\"measured\" in their place; to state them as they are, remove the key measured, and "
+            "count what they have cost against the budget of these records");
+}
+
 // What is in the file is compared, column by column (see identity), not what it is called.
 ConfigKey schema_row() {
   auto key = file_row(
@@ -346,7 +358,9 @@ ConfigKey schema_row() {
     from.read("schema", config.data.schema_file);
     if (!config.data.schema_file.empty())
       config.data.schema = from.located("schema", [&] {
-        return std::make_shared<const Schema>(load_schema(config.data.schema_file));
+        auto schema = load_schema(config.data.schema_file);
+        require_nothing_measured(schema);
+        return std::make_shared<const Schema>(std::move(schema));
       });
   };
   return key;
@@ -459,6 +473,10 @@ std::vector<ConfigKey> make_keys() {
       choice_row(PRIVACY(adjacency), "which data sets are neighbours; add-remove needs poisson"),
       choice_row(PRIVACY(noise), "simulated: from the seed, not private; secure: secret"),
       row(PRIVACY(allow_large_delta), "true or false", "accept delta >= 1/m"),
+      only_where(measures_statistics,
+                 number_row(PRIVACY(statistics), kProbability,
+                            "share of epsilon for what the schema says is measured; 0.1 unless "
+                            "given")),
 
       count_row(KEY(run.seed), 0, "of everything random that is not secret",
                 std::numeric_limits<std::int64_t>::max()),

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "grid_traces.hpp"
 #include "porter/core/error.hpp"
+#include "train/measure.hpp"
 
 namespace porter {
 namespace {
@@ -91,7 +92,8 @@ class Search {
     std::sort(inside.begin(), inside.end());
     for (const auto& path : inside) {
       const auto name = path.filename().string();
-      if (name.starts_with('.') || std::ranges::find(kOwnFolders, name) != kOwnFolders.end())
+      if (name.starts_with('.') || path.extension() == kMeasuredExtension ||
+          std::ranges::find(kOwnFolders, name) != kOwnFolders.end())
         continue;
       require(++folders_ <= kMostFolders, ErrorKind::io, root_.string(), ": holds more than ",
               kMostFolders, " folders; name those with runs");

@@ -14,6 +14,7 @@
 #include "start.hpp"
 #include "train/auto_steps.hpp"
 #include "train/evaluator.hpp"
+#include "train/measure.hpp"
 #include "train/run_data.hpp"
 
 namespace porter {
@@ -208,9 +209,12 @@ BatchSampler RunParts::sampler() const {
   return {poisson ? Sampler::poisson : Sampler::fixed, facts.samples_per_agent, facts.batch};
 }
 
-RunParts assemble(const Config& config, Sources sources) {
+RunParts assemble(const Config& given, Sources sources) {
   RunParts parts;
-  parts.config = config;
+  require(!sources.data || !given.data.schema || given.data.schema->is_complete(), ErrorKind::usage,
+          "data.schema: it has columns that are to be measured, and data that are given are not");
+  parts.config = with_complete_schema(given);
+  const auto config = parts.config;
   parts.own_model = sources.model != nullptr;
   parts.data = sources.data ? std::move(*sources.data) : load_run_data(config, sources.reading);
   const auto& train = *parts.data.train;

@@ -45,6 +45,7 @@ void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, 
   make_folder(folder / "ledger", config);
   const auto hosted = trainer.hosted();
   allow_ledgers(hosted.size());
+  before_ = trainer.privacy().statistics().releases;
   for (const auto agent : hosted) {
     const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
     const LedgerHeader header{.run_id = run_of_ledger(file, trainer),
@@ -58,8 +59,11 @@ void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, 
                               .delta = config.privacy->delta,
                               .epsilon = config.privacy->epsilon};
     ledgers_.push_back(started || std::filesystem::exists(file)
-                           ? Ledger::resume(file, header, at_least)
+                           ? Ledger::resume(file, header, started ? before_ + at_least : at_least)
                            : Ledger::create(file, header));
+    // Their own ledgers were charged before they left; here they count for the whole.
+    while (ledgers_.back().view().charges < before_)
+      ledgers_.back().charge(0, trainer.privacy().statistics().sigma, header.records);
   }
 }
 
@@ -71,13 +75,13 @@ void Ledgers::catch_up(const Trainer& trainer) { raise(trainer.releases(), train
 
 void Ledgers::raise(std::uint64_t charges, std::uint32_t round) {
   for (auto& ledger : ledgers_)
-    while (ledger.view().charges < charges) ledger.charge(round);
+    while (ledger.view().charges < before_ + charges) ledger.charge(round);
 }
 
 std::uint64_t Ledgers::charges() const {
   std::uint64_t most = 0;
   for (const auto& ledger : ledgers_) most = std::max(most, ledger.view().charges);
-  return most;
+  return most - std::min(most, before_);
 }
 
 }  // namespace porter

@@ -10,6 +10,7 @@
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
 #include "report/text.hpp"
+#include "train/measure.hpp"
 
 namespace porter {
 namespace {
@@ -34,7 +35,6 @@ double state_bytes(const RunFacts& facts) {
 }
 
 constexpr const char* kConfigFile = "config.toml";
-constexpr const char* kSchemaFile = "schema.toml";
 constexpr std::array kFiles = {kConfigFile, "metrics.csv", "summary.json", "privacy.json",
                                "graph.svg", "model.npz",   "checkpoint",   kSchemaFile};
 
@@ -53,12 +53,8 @@ void require_same_schema(const fs::path& path, const Config& config) {
 RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing)
     : path_(std::move(path)) {
   const auto config = to_toml(trainer.config());
-  const bool holds_run = fs::exists(path_ / kConfigFile);
   expect_room_in_file(trainer.facts());
-  require(!fs::exists(path_) || fs::is_directory(path_), ErrorKind::usage, "the output ",
-          path_.string(), " exists and is not a folder");
-  require(holds_run || !fs::exists(path_) || holds_nothing(path_), ErrorKind::usage,
-          "the output folder ", path_.string(), " holds other files and no run; choose another");
+  check_free(path_, existing);
   if (existing == ExistingRun::resume) {
     if (is_extension(path_, trainer.config())) {
       extended_ = load_config(path_ / kConfigFile);
@@ -66,10 +62,6 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
     }
     return;
   }
-  require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
-          path_.string(), " holds a run already");
-  require(!fs::exists(path_ / "ledger"), ErrorKind::privacy, path_.string(),
-          " holds a privacy ledger, which is never removed; choose another folder");
   for (const char* name : kFiles) fs::remove_all(path_ / name);
   make_folder(path_, trainer.config());
   write_file(path_ / kConfigFile, config);
@@ -79,6 +71,20 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
     write_file(path_ / "graph.svg", graph_svg(network->graph, network->mixing));
   open_metrics(std::nullopt);
   ledgers_.open(path_, trainer, started(), 0);
+}
+
+void RunFolder::check_free(const fs::path& path, ExistingRun existing) {
+  const bool holds_run = fs::exists(path / kConfigFile);
+  require(!fs::exists(path) || fs::is_directory(path), ErrorKind::usage, "the output ",
+          path.string(), " exists and is not a folder");
+  require(holds_run || !fs::exists(path) || holds_nothing(path, {kMeasuredExtension}),
+          ErrorKind::usage, "the output folder ", path.string(),
+          " holds other files and no run; choose another");
+  if (existing == ExistingRun::resume) return;
+  require(!holds_run || existing == ExistingRun::replace, ErrorKind::usage, "the output folder ",
+          path.string(), " holds a run already");
+  require(!fs::exists(path / "ledger"), ErrorKind::privacy, path.string(),
+          " holds a privacy ledger, which is never removed; choose another folder");
 }
 
 bool RunFolder::is_extension(const fs::path& path, const Config& config) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/measure.hpp"
 #include "model_start.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "porter/core/error.hpp"
@@ -30,6 +31,17 @@ double noise_shared_by(const Config& config) {
   return has_aggregator(config) ? static_cast<double>(config.network.agents) : 1.0;
 }
 
+// Of the noise of all statistics, as SecureNoise has it for each entry.
+double statistics_distance(const Config& config) {
+  if (!measures_statistics(config)) return 0;
+  const auto& schema = *config.data.schema;
+  double entries = 0;
+  for (const auto statistic : statistics_of(schema))
+    entries +=
+        1 + static_cast<double>(statistic_size(statistic, statistic_columns(schema, statistic)));
+  return entries * 0x1.0001p-96;
+}
+
 }  // namespace
 
 struct RunPrivacy::Intervals : Memo<std::uint64_t, EpsilonInterval> {};
@@ -44,6 +56,7 @@ RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::s
       intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;
   check_delta();
+  calibrate_statistics();
   calibrate(dim);
   if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
   if (config_.algorithm.clip_target == ClipTarget::batch && tau_ > 0)
@@ -77,7 +90,6 @@ void RunPrivacy::calibrate(std::size_t dim) {
   const auto& privacy = *config_.privacy;
   const auto rounds = config_.algorithm.rounds;
   const bool secret = claims_guarantee(config_);
-  accounted_delta_ = secret ? secure_delta(privacy.delta) : privacy.delta;
   if (privacy.calibration == Calibration::sigma) {
     sigma_ = *privacy.sigma;
   } else if (privacy.calibration == Calibration::paper) {
@@ -87,14 +99,41 @@ void RunPrivacy::calibrate(std::size_t dim) {
     sigma_ =
         svrg_sigma(sampler_, privacy.adjacency, tau_, rounds, privacy.epsilon, accounted_delta_);
   } else {
-    const auto unit = sampler_.event(privacy.adjacency, 1.0, tau_, rounds);
-    const double z = cache_->noise_multiplier(unit, privacy.epsilon, accounted_delta_);
-    sigma_ = z * tau_ / static_cast<double>(sampler_.batch());
-    if (secret) sigma_ *= 1 + 2e-3;  // rounding to the grid raises the sensitivity by at most 1e-3
+    sigma_ = calibrated_sigma(sampler_, privacy.epsilon, rounds);
   }
   if (secret && sigma_ > 0 && tau_ > 0)
     secure_ = std::make_shared<const SecureNoise>(
         sigma_, sampler_.sensitivity(privacy.adjacency, tau_), dim);
+}
+
+// The statistics come before, where there are any.
+double RunPrivacy::calibrated_sigma(const BatchSampler& sampler, double target,
+                                    std::uint64_t steps) const {
+  const auto unit = sampler.event(config_.privacy->adjacency, 1.0, tau_, steps);
+  const double z = cache_->noise_multiplier(unit, target, accounted_delta_, before_);
+  const double sigma = z * tau_ / static_cast<double>(sampler.batch());
+  // Rounding to the grid raises the sensitivity by at most 1e-3.
+  return claims_guarantee(config_) ? sigma * (1 + 2e-3) : sigma;
+}
+
+double RunPrivacy::statistic_epsilon(const Config& config) {
+  const auto& schema = *config.data.schema;
+  const int releases = int{schema.measures_range()} + int{schema.measures_moments()};
+  return config.privacy->statistics * config.privacy->epsilon / releases;
+}
+
+// Noise where the gradients have some; each statistic is the mean over all records.
+void RunPrivacy::calibrate_statistics() {
+  const auto& privacy = *config_.privacy;
+  accounted_delta_ = claims_guarantee(config_) ? secure_delta(privacy.delta) : privacy.delta;
+  if (!measures_statistics(config_)) return;
+  const auto& schema = *config_.data.schema;
+  statistics_.releases = std::uint64_t{schema.measures_range()} + schema.measures_moments();
+  if (privacy.sigma == 0.0 || tau_ == 0) return;
+  const BatchSampler all(Sampler::full, sampler_.records(), sampler_.records());
+  statistics_.sigma = calibrated_sigma(all, statistic_epsilon(config_), 1);
+  const auto event = claims_guarantee(config_) ? &BatchSampler::secure_event : &BatchSampler::event;
+  before_ = {(all.*event)(privacy.adjacency, statistics_.sigma, tau_, statistics_.releases)};
 }
 
 bool RunPrivacy::two_gradients() const {
@@ -117,10 +156,11 @@ void RunPrivacy::account() {
   accounted_ = true;
   const std::uint64_t rounds = config_.algorithm.rounds;
   if (two_gradients()) return;
-  curve_ = cache_->curve(event(rounds), accounted_delta_);
+  curve_ = cache_->curve(event(rounds), accounted_delta_, before_);
   if (!secure_) return;
   const double budget = config_.privacy->epsilon;
-  const double distance = static_cast<double>(rounds) * secure_->statistical_distance();
+  const double distance =
+      static_cast<double>(rounds) * secure_->statistical_distance() + statistics_distance(config_);
   require((1 + std::exp(std::min(budget, curve_->upper(rounds)))) * distance <=
               kSecureShare * config_.privacy->delta,
           ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
@@ -142,14 +182,15 @@ bool RunPrivacy::allows(std::uint64_t releases) const {
 
 std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
   if (!accounted_) return std::nullopt;
-  if (releases == 0) return 0;
+  if (releases == 0 && before_.empty()) return 0;
   if (curve_ && releases <= config_.algorithm.rounds) return curve_->upper(releases);
   return interval(releases)->upper;
 }
 
 std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
   if (!accounted_) return std::nullopt;
-  if (releases == 0) return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
+  if (releases == 0 && before_.empty())
+    return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
   return intervals_->get(releases, [&] { return computed_interval(releases); });
 }
 
@@ -158,7 +199,14 @@ EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
     return svrg_epsilon(sampler_, config_.privacy->adjacency, sigma_, tau_, releases,
                         accounted_delta_);
   if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
-  return privacy::epsilon(event(releases), accounted_delta_);
+  auto events = before_;
+  events.push_back(event(releases));
+  return privacy::epsilon(events, accounted_delta_);
+}
+
+// Of the statistics alone.
+EpsilonInterval RunPrivacy::statistics_interval() const {
+  return privacy::epsilon(before_, accounted_delta_);
 }
 
 PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
@@ -179,6 +227,11 @@ PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
     out.target_epsilon = privacy->epsilon;
   }
   out.epsilon = interval(releases);
+  if (accounted_ && !before_.empty())
+    out.parts = {.statistics = statistics_.releases,
+                 .statistics_sigma = statistics_.sigma,
+                 .statistics_epsilon = statistics_interval().upper,
+                 .training_epsilon = privacy::epsilon(event(releases), accounted_delta_).upper};
   out.guaranteed = secure_ && out.epsilon && std::isfinite(out.epsilon->upper);
   out.not_covered = not_covered();
   return out;
@@ -190,9 +243,13 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
   if (sigma_ == 0) return "sigma = 0, no noise is added: not private";
   const auto bounds = interval(releases);
   const auto worth = [&] {
+    const auto measured =
+        before_.empty() ? ""
+                        : concat(" and ", statistics_.releases, " private statistics before them, ",
+                                 "which alone cost ", rounded_up(statistics_interval().upper));
     return concat("epsilon in [", rounded_down(bounds->lower), ", ", rounded_up(bounds->upper),
                   "] at delta = ", privacy.delta, " (record level, ", relation(), ", ", releases,
-                  " rounds)");
+                  " rounds", measured, ")");
   };
   if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
   std::string text = concat("simulated noise: not private; sigma = ", sigma_);
@@ -220,6 +277,8 @@ std::vector<std::string> RunPrivacy::not_covered() const {
   if (is_measured(config_.data.scale))
     list.push_back(concat("data.scale = \"", choice_text(config_.data.scale),
                           "\", which is measured on the data"));
+  if (measures_statistics(config_) && before_.empty())
+    list.push_back("ranges, means and deviations of data.schema, which are measured without noise");
   if (starts_from_model(config_))
     list.push_back("the records that the model of algorithm.start was learned from");
   if (sigma_ == 0)

@@ -12,6 +12,8 @@
 #   dead      a neighbour whose address is dead: nothing is charged, the state is "failed"
 #   metrics   an agent shows its metrics, and drops a client that says nothing; the cluster shows where its agents are
 #   full      an agent's disk is full: all stop with the reason, and without its paths
+#   measured  a schema that is measured first: the bits of a simulation, and with secret noise and kills one schema,
+#             nothing released twice, and the printed epsilon in every ledger
 #   refused   seeded noise or none without the word for it, a budget that is too small; an agent that comes back with
 #             another config ends by itself, and the others wait for the right one
 set -eu
@@ -283,6 +285,62 @@ full)
   # The others learn that it was a file, and not which: paths are local.
   grep -q "agent-1 gave up: it cannot read or write its files" run/agents/agent-*/agent.log
   if grep "gave up: .*/" run/agents/agent-[0234]/agent.log; then fail "a path was sent to others"; fi
+  ;;
+measured)
+  python3 - >people.csv <<'END'
+import random
+draw = random.Random(3)
+print("age,income,ill")
+for _ in range(5000):
+    age, income = draw.gauss(45, 10), draw.gauss(3000, 600)
+    print(f"{age:.1f},{income:.1f},{'yes' if age + draw.gauss(0, 5) > 45 else 'no'}")
+END
+  cat >schema.toml <<'END'
+[file]
+separator = ","
+[label]
+name = "ill"
+classes = ["no", "yes"]
+[[column]]
+name = "age"
+range = [0, 120]
+outside = "clamp"
+scale = "measured"
+[[column]]
+name = "income"
+range = "measured"
+scale = "measured"
+END
+  sed 's/^name = "synthetic"/train = "people.csv"\nschema = "schema.toml"/' c.toml >table.toml
+  mv table.toml c.toml
+  set -- --set privacy.epsilon=4 --set privacy.statistics=0.3 --set privacy.delta=1e-5
+  "$porter" run c.toml "$@" --out sim >log 2>&1 || fail "the simulation"
+  "$porter" cluster c.toml "$@" --insecure-test-noise --out run >log 2>&1 || fail "the cluster"
+  cmp sim/schema.toml run/schema.toml
+  for name in X x_mean; do cmp <(array sim $name) <(array run $name); done
+  rm -rf run
+  start_cluster "$@"
+  RANDOM=7
+  for _ in 1 2 3 4 5 6; do
+    sleep "0.$((RANDOM % 5 + 1))"
+    pid=$(pid_of $((RANDOM % 5)))
+    [ -n "$pid" ] && kill -KILL "$pid" || true
+  done
+  wait $cluster || fail "the cluster failed"
+  grep -q 'measured = \["range", "moments"\]' run/schema.toml || fail "$(cat run/schema.toml)"
+  rounds=$(sed -n 's/^rounds = //p' run/config.toml)
+  printed=$(sed -n 's/.*certified epsilon in .*, \([0-9.]*\)\] .* rounds and 2 private statistics.*/\1/p' run/privacy.json)
+  for agent in 0 1 2 3 4; do
+    cmp run/schema.toml run/agents/agent-$agent/schema.toml
+    for part in . ranges.measured moments.measured; do
+      "$porter" privacy ledger run/agents/agent-$agent/$part/ledger/agent-$agent.ledger >ledger
+      if [ $part = . ]; then expected=$((rounds + 2)); else expected=1; fi
+      grep -q "^charges  *$expected$" ledger || fail "$part of agent $agent: $(cat ledger)"
+      [ $part != . ] || grep -q "^spent  *epsilon $printed, certified$" ledger || fail "$printed is not in $(cat ledger)"
+    done
+  done
+  "$porter" predict run --data people.csv --out answers.csv >log 2>&1 || fail predict
+  [ "$(wc -l <answers.csv)" -eq 5001 ]
   ;;
 refused)
   # A member without noise is one who said so.

@@ -10,6 +10,7 @@
 #include "command_line.hpp"
 #include "porter/core/error.hpp"
 #include "progress.hpp"
+#include "train/measure.hpp"
 
 namespace porter::cli {
 namespace {
@@ -80,6 +81,15 @@ void print_outcome(const Trainer& trainer, TrainStatus status, const std::filesy
     fmt::print("results in {}\n", folder_name);
 }
 
+// What is measured is released once, so before it is the folder must be the right one.
+void check_before_measuring(const Config& config, const std::filesystem::path& out,
+                            ExistingRun existing) {
+  RunFolder::check_free(out, existing);
+  if (existing == ExistingRun::resume && std::filesystem::exists(out / "config.toml"))
+    require(measured_schema(config, out) != nullptr, ErrorKind::usage,
+            "cannot resume: ", out.string(), " was made without what data.schema says is measured");
+}
+
 }  // namespace
 
 void catch_interrupts() {
@@ -144,7 +154,11 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
                     bool raw_metrics) {
   const bool resumes = existing == ExistingRun::resume;
-  auto parts = read_and_assemble(resumes ? RunFolder::with_known_steps(out, config) : config);
+  if (claims_guarantee(config) && measures_statistics(config))
+    with_hint(ErrorKind::usage, kFolderHint,
+              [&] { check_before_measuring(config, out, existing); });
+  const auto complete = with_complete_schema(config, out);
+  auto parts = read_and_assemble(resumes ? RunFolder::with_known_steps(out, complete) : complete);
   const bool extends = resumes && RunFolder::is_extension(out, parts.config);
   if (resumes && !extends && RunFolder::recorded_status(out) == TrainStatus::finished) {
     fmt::print("{} is finished already; nothing to resume. More algorithm.rounds extend it\n",

@@ -48,7 +48,8 @@ Config load_agent_config(const std::filesystem::path& path,
 
 /// How an agent stands; nothing in it comes from its data but what was released.
 struct AgentStatus {
-  std::string name, state = "starting";  ///< starting | training | finished | stopped | failed
+  /// starting | measuring | training | finished | stopped | failed
+  std::string name, state = "starting";
   std::uint32_t round = 0, rounds = 0;
   std::uint32_t checkpoint = 0;  ///< the round of the last one
   MessageBytes bytes;
@@ -85,7 +86,8 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
 /// run has finished, there and at the neighbours, is left as it is. interrupted: a stop was
 /// requested; the neighbours wait for the agent's return. What else ends the run early is an Error.
 /// What the program brings of its own (`sources`; data are this agent's rows) stands in for what
-/// the config names, and has to be the same at all agents but for the data.
+/// the config names, and has to be the same at all agents but for the data. What the schema leaves
+/// to be measured is measured first, in folders inside this one, and is in schema.toml then.
 TrainStatus run_agent(const AgentOptions& options, const std::filesystem::path& folder,
                       const AgentHooks& hooks, Sources sources = {});
 

@@ -89,6 +89,7 @@ struct Config {
     Adjacency adjacency = Adjacency::replace;
     NoiseSource noise = NoiseSource::simulated;
     bool allow_large_delta = false;  ///< accept delta >= 1/m
+    double statistics = 0.1;         ///< share of epsilon for what the schema says is measured
   };
   std::optional<Privacy> privacy;  ///< present where noise is added
 
@@ -114,6 +115,12 @@ Config load_config(const std::filesystem::path& path,
 /// Whether what leaves an agent is promised to be private: its noise is secret.
 inline bool claims_guarantee(const Config& config) {
   return config.privacy && config.privacy->noise == NoiseSource::secret;
+}
+
+/// Whether the schema says that something is measured by the run: before the training, with noise
+/// where the training has some.
+inline bool measures_statistics(const Config& config) {
+  return config.data.schema && config.data.schema->measures();
 }
 
 /// The resolved config as TOML.

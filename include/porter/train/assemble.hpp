@@ -64,6 +64,17 @@ class RunPrivacy {
   /// Null unless the noise is secret.
   const std::shared_ptr<const SecureNoise>& secure() const { return secure_; }
 
+  /// What was measured on the records before the first round: so many releases, each of the mean of
+  /// a statistic over all of the agent's records, clipped like gradients. They are in all figures
+  /// below that are no counts of releases.
+  struct Statistics {
+    std::uint64_t releases = 0;
+    double sigma = 0;
+  };
+  const Statistics& statistics() const { return statistics_; }
+  /// The share of the budget that calibrates the noise of one of them.
+  static double statistic_epsilon(const Config& config);
+
   /// 1/m: a delta that is not below it permits publishing a record.
   double one_record() const { return 1 / static_cast<double>(sampler_.records()); }
 
@@ -92,6 +103,9 @@ class RunPrivacy {
   void calibrate(std::size_t dim);
   void check_delta();
   void account();
+  void calibrate_statistics();
+  double calibrated_sigma(const BatchSampler& sampler, double target, std::uint64_t steps) const;
+  EpsilonInterval statistics_interval() const;
   bool two_gradients() const;  // whether a release holds gradients at two points
   PrivacyEvent event(std::uint64_t releases) const;
   EpsilonInterval computed_interval(std::uint64_t releases) const;
@@ -104,6 +118,8 @@ class RunPrivacy {
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
   bool accounted_ = false;  // whether anything can be certified
+  Statistics statistics_;
+  std::vector<PrivacyEvent> before_;  // the same for the accountant
   std::shared_ptr<const SecureNoise> secure_;
   std::shared_ptr<AccountantCache> cache_;
   std::shared_ptr<const EpsilonCurve> curve_;

@@ -25,12 +25,14 @@ class Ledgers {
   /// A crash between two ledgers leaves one behind. When the trainer knows the largest count,
   /// all are raised to it, so that no checkpoint counts more releases than a ledger does.
   void catch_up(const Trainer& trainer);
-  /// Of the agent with the most charges.
+  /// Of the agent with the most charges, for rounds: those for statistics, which every ledger
+  /// begins with, are not counted.
   std::uint64_t charges() const;
 
  private:
   void raise(std::uint64_t charges, std::uint32_t round);
 
+  std::uint64_t before_ = 0;  // the charges for statistics
   std::vector<Ledger> ledgers_;
 };
 

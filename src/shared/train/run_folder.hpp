@@ -11,6 +11,9 @@
 
 namespace porter {
 
+/// The schema of the run in its folder, complete.
+inline constexpr const char* kSchemaFile = "schema.toml";
+
 /// The files of one run: config.toml, metrics.csv, summary.json, privacy.json, graph.svg,
 /// model.npz, checkpoint/.
 class RunFolder {
@@ -39,6 +42,9 @@ class RunFolder {
   /// Whether anything may have been released: there is a row of metrics.
   bool started() const;
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
+  /// Error{usage} unless the folder may be used that way, as far as can be told without the run;
+  /// Error{privacy} where what is to be replaced holds ledgers.
+  static void check_free(const std::filesystem::path& path, ExistingRun existing);
   /// Error{usage} naming the keys unless the folder holds a run of this config, or one that this
   /// config extends; what does not change results, like the number of threads, may differ. True if
   /// it extends it: it has more rounds and nothing else is new, but that the size of the noise,
