@@ -420,6 +420,7 @@ class AgentMeasurements {
     for (const auto statistic : statistics_of(*schema)) {
       const Measurement measurement(options_.config, schema, statistic, graph_);
       ++stage_;
+      hooks_.log(concat("the ", to_string(statistic), " that the schema leaves to be measured:"));
       if (!measure(measurement)) return nullptr;
       schema = completed(measurement);
     }

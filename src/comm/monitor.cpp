@@ -79,6 +79,13 @@ LinkMeter::Link& LinkMeter::find(const std::string& neighbour) {
 
 void LinkMeter::add(const std::string& neighbour) {
   const std::lock_guard lock(mutex_);
+  // One transport may come after another.
+  for (auto& link : links_)
+    if (link.status.neighbour == neighbour) {
+      link.status.connected = false;
+      link.missing_since.reset();
+      return;
+    }
   links_.push_back({.status = {.neighbour = neighbour}, .missing_since = std::nullopt});
 }
 

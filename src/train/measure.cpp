@@ -61,7 +61,7 @@ Config measuring(const Config& config, const Schema& schema, Statistic statistic
   data.bias = false;
   out.network.mixing = "metropolis";
   out.algorithm = {};
-  out.algorithm.name = "porter-sweep";  // whose messages all hold the round's gradient
+  out.algorithm.name = "choco-sgd";  // all messages of a round hold its gradient
   out.algorithm.rounds = 1;
   out.algorithm.step = out.algorithm.consensus = 1;
   out.algorithm.batch = 0;

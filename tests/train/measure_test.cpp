@@ -130,6 +130,10 @@ TEST_F(MeasureTest, TheEpsilonThatIsPrintedIsTheLedgersAndNothingIsReleasedTwice
     const auto complete = with_complete_schema(given, out);
     const auto again = with_complete_schema(given, out);
     EXPECT_EQ(to_toml(*again.data.schema), to_toml(*complete.data.schema));
+    auto other = given;
+    other.privacy->statistics = 0.2;
+    EXPECT_TRUE(says(what_fails([&] { with_complete_schema(other, out); }),
+                     "was made with another config (privacy.epsilon"));
 
     Trainer trainer(assemble(complete));
     EXPECT_EQ(train_in(out, trainer), TrainStatus::finished);
