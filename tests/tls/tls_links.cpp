@@ -186,6 +186,68 @@ TEST(TlsLinks, ANeighbourThatRestartedTellsWhatItHadSeen) {
   a->abandon();
 }
 
+// One that gets to the next stage first calls until the other is there, too.
+TEST(TlsLinks, ANeighbourAtAnEarlierStageIsWaitedFor) {
+  auto options = network_options(2);
+  for (auto& each : options) each.family = "one", each.stage = 1;
+  auto early = options[0];
+  early.stage = 2;
+  early.facts["d"] = "7";  // what is done at a stage differs, too
+  const auto a = make_network_transport(kPair, early);
+  {
+    Lines lines;
+    auto late = options[1];
+    late.report = lines.listener();
+    const auto b = make_network_transport(kPair, late);
+    lines.wait_for("it is at another stage of the run here, number 1");
+    b->abandon();
+  }
+  auto there = early;
+  there.identity = options[1].identity;
+  there.process = 1;
+  there.listen = options[1].listen;
+  const auto b = make_network_transport(kPair, there);
+  EXPECT_EQ(a->meet(), 0U);
+  EXPECT_EQ(b->meet(), 0U);
+  b->abandon();
+  a->abandon();
+}
+
+// One that was killed when all had been done there ends its stage; one that has done nothing there
+// has lost its folder.
+TEST(TlsLinks, ANeighbourAtALaterStageHasFinishedThisOne) {
+  auto options = network_options(2);
+  for (auto& each : options) each.family = "one", each.stage = 1;
+  options[0].stage = 2;
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto done = make_network_transport(kPair, options[1]);
+  done->finish();
+  auto lost = options[1];
+  lost.listen = "127.0.0.1:" + std::to_string(free_port());
+  const auto b = make_network_transport(kPair, lost);
+  try {
+    b->meet();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::privacy);
+    expect_contains(error, "older than what was released");
+  }
+  b->abandon();
+  a->abandon();
+}
+
+// Stages of other runs are other runs.
+TEST(TlsLinks, AStageOfAnotherRunIsRefused) {
+  auto options = network_options(2);
+  for (auto& each : options) each.family = "one", each.stage = 1;
+  options[1].family = "two";
+  options[1].stage = 2;
+  const auto a = make_network_transport(kPair, options[0]);
+  const auto b = make_network_transport(kPair, options[1]);
+  for (auto* end : {a.get(), b.get()})
+    expect_contains(failure_of(*end, 1), "another run; these differ: stage");
+}
+
 // Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
 // cannot reach agent 1.
 // A neighbour that comes with another config again and again takes no more places than strangers.
