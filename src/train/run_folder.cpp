@@ -58,6 +58,7 @@ RunFolder::RunFolder(fs::path path, const Trainer& trainer, ExistingRun existing
   if (existing == ExistingRun::resume) {
     if (is_extension(path_, trainer.config())) {
       extended_ = load_config(path_ / kConfigFile);
+      extended_->data.schema = trainer.config().data.schema;  // the same, and complete
       require_same_noise(*extended_, trainer.parts(), path_.string());
     }
     return;

@@ -317,6 +317,7 @@ END
   "$porter" run c.toml "$@" --out sim >log 2>&1 || fail "the simulation"
   "$porter" cluster c.toml "$@" --insecure-test-noise --out run >log 2>&1 || fail "the cluster"
   cmp sim/schema.toml run/schema.toml
+  "$porter" eval sim --train >log 2>&1 && grep -q "5000 rows" log || fail eval
   for name in X x_mean; do cmp <(array sim $name) <(array run $name); done
   rm -rf run
   start_cluster "$@"

@@ -176,6 +176,28 @@ TEST_F(MeasureTest, SimulatedNoiseGivesTheSameSchemaForAllAgentsAndOtherNoiseTha
     EXPECT_TRUE(std::ranges::equal(X.row(i), X.row(0))) << i;  // bit for bit
 }
 
+TEST_F(MeasureTest, ARunThatWasMeasuredIsExtendedWithoutMeasuringAgain) {
+  const MeasuredTable table(dir_.path(), 8000);
+  const auto run = [&](const std::string& rounds) {
+    write_file(dir_ / "c.toml", measuring_run("[privacy]\nnoise = \"secure\"\nepsilon = 8\n"
+                                              "statistics = 0.3\nsigma = 0.02\n"));
+    const auto given = load_config(dir_ / "c.toml", {"algorithm.rounds=" + rounds});
+    Trainer trainer(assemble(with_complete_schema(given, dir_ / "out")));
+    EXPECT_EQ(train_in(dir_ / "out", trainer), TrainStatus::finished);
+    return trainer.privacy().interval(trainer.releases())->upper;
+  };
+  fs::create_directory(dir_ / "out");
+  const double before = run("5");
+  const auto schema = read_file(dir_ / "out" / "schema.toml");
+  EXPECT_GT(run("8"), before);
+  EXPECT_EQ(read_file(dir_ / "out" / "schema.toml"), schema);
+  const auto view = read_ledger(dir_ / "out" / "ledger" / "agent-1.ledger");
+  EXPECT_EQ(view.charges, 10U);
+  EXPECT_EQ(spent_in(view), load_statement(dir_ / "out" / "privacy.json")->epsilon->upper);
+  EXPECT_EQ(read_ledger(dir_ / "out" / "moments.measured" / "ledger" / "agent-1.ledger").charges,
+            1U);
+}
+
 TEST_F(MeasureTest, WrongConfigsAreOneClearError) {
   const MeasuredTable table(dir_.path(), 400);
   const auto with = [&](const std::vector<std::string>& overrides) {

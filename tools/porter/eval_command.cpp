@@ -133,10 +133,12 @@ DataPair load_known(const EvalArguments& options, const SavedModel& saved) {
 
 // What the run in the model's folder was trained and tested on.
 DataPair load_own(const EvalArguments& options, const SavedModel& saved) {
-  const auto config = fs::path(saved.source).parent_path() / "config.toml";
-  require(fs::exists(config), ErrorKind::usage, "there is no config.toml beside ", saved.source,
+  const auto file = fs::path(saved.source).parent_path() / "config.toml";
+  require(fs::exists(file), ErrorKind::usage, "there is no config.toml beside ", saved.source,
           ", so its own data are not known; give others with --data");
-  auto pair = load_data(data_options(load_config(config)));
+  auto config = load_config(file);
+  if (measures_statistics(config)) config.data.schema = saved.card.schema;  // with what was found
+  auto pair = load_data(data_options(config));
   require(options.on_train || pair.test, ErrorKind::usage, pair.source,
           " has no test set; use --train to evaluate on the training set, or --data FILE");
   if (options.on_train) pair.test = std::move(pair.train);
