@@ -503,12 +503,12 @@ void require_consent(const AgentOptions& options, const RunPrivacy& privacy,
           ", so this agent's gradients would leave unprotected. Take part in a run with noise (for "
           "example porter-dp with a [privacy] section), or consent for data that need no "
           "protection: require_noise = false in this agent's own [agent]");
+  const double delta = options.config.privacy ? options.config.privacy->delta : 0;
   require(
-      !privacy.secure() || options.config.privacy->delta < privacy.one_record() ||
+      !privacy.secure() || delta < privacy.one_record() ||
           !(options.require_noise || options.max_epsilon),
       ErrorKind::privacy, options.require_noise ? "agent.require_noise" : "agent.max_epsilon",
-      ": privacy.delta of this config is ", options.config.privacy->delta,
-      ", not below 1/m = ", privacy.one_record(),
+      ": privacy.delta of this config is ", delta, ", not below 1/m = ", privacy.one_record(),
       " of this agent: whatever epsilon is, that permits publishing a record. Take part in a run "
       "with a smaller delta, or consent for data that need no protection: require_noise = false "
       "and no max_epsilon in this agent's own [agent]");

@@ -11,7 +11,6 @@
 #include "core/text.hpp"
 #include "data/catalog.hpp"
 #include "data/measure.hpp"
-#include "data/measure.hpp"
 #include "data/schema_guess.hpp"
 #include "data/summary.hpp"
 #include "data_arguments.hpp"
