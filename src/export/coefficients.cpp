@@ -17,10 +17,10 @@ void require_linear(const SavedModel& saved) {
   const auto& card = saved.card;
   require(!find_model(card.model.name).layered, ErrorKind::usage, saved.source,
           ": json holds coefficients of logistic, linear and softmax models, and this is ",
-          card.model.name, ", which has hidden layers; use --to onnx or --to cpp");
+          card.model.name, ", which has hidden layers; use --onnx or --header");
   require(card.scaling.kind != FeatureScale::unit, ErrorKind::usage, saved.source,
           ": json holds coefficients of raw values, and data.scale = \"unit\" divides each record "
-          "by its own length; use --to onnx or --to cpp");
+          "by its own length; use --onnx or --header");
 }
 
 // A score as a function of the features of the table, before the run's scaling.

@@ -182,7 +182,7 @@ std::string to_cpp_header(const SavedModel& saved, const FlatModel& flat,
   for (const auto& layer : flat.layers) parameters += layer.weights.size() + layer.biases.size();
   require(parameters <= kMaxHeaderParameters, ErrorKind::usage, saved.source, ": ", parameters,
           " parameters are too many for a header (at most ", kMaxHeaderParameters,
-          "); use --to onnx");
+          "); use --onnx");
   const auto& card = saved.card;
   const auto name = cpp_namespace(space);
   std::string text =

@@ -8,7 +8,7 @@ namespace porter {
 
 std::string export_model(const SavedModel& saved, const ExportOptions& options) {
   require(!options.wide || options.format == ExportFormat::onnx, ErrorKind::usage,
-          "--double is for onnx; ", choice_text(options.format), " has double anyway");
+          "--double is for onnx; the other formats compute in double anyway");
   const auto flat = flatten(saved, options.which);
   switch (options.format) {
     case ExportFormat::onnx:

@@ -66,7 +66,7 @@ def compile_and_run(source, folder, compiler):
 
 def check(trained, compiler):
     folder = trained.workshop.folder
-    header = trained.export("cpp")
+    header = trained.export("header")
     refused = [row for _, row in refused_records(trained.workshop.rng)] if trained.schema else [[0.0], []]
     lines = compile_and_run(program(trained, header, refused), folder, compiler)
     expected = trained.answers(trained.predictions())

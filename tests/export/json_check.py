@@ -72,23 +72,24 @@ def refuse(shop, arguments, code, *pieces):
 def check_refusals(shop):
     mlp = shop.without_schema("refused_mlp", 'name = "mlp"\nhidden = [3]')
     unit = shop.without_schema("refused_unit", 'name = "logistic"', 2, "unit")
-    refuse(shop, [mlp.name, "--to", "json", "--out", "x"], 2, "mlp", "--to onnx or --to cpp")
-    refuse(shop, [unit.name, "--to", "json", "--out", "x"], 2, "unit", "--to onnx or --to cpp")
-    refuse(shop, [unit.name, "--to", "pickle", "--out", "x"], 2, "--to: expected one of onnx, cpp, json", "pickle")
-    refuse(shop, [unit.name, "--to", "cpp", "--out", "x", "--double"], 2, "--double is for onnx")
-    refuse(shop, [unit.name, "--to", "cpp", "--out", "x", "--which", "agent:2"], 2, "agent:I with I below 2")
-    refuse(shop, [unit.name, "--to", "onnx", "--out", "refused_unit.toml"], 2, "is there already; --force")
-    refuse(shop, ["nothing", "--to", "onnx", "--out", "x"], 1, "nothing")
-    refuse(shop, [unit.name, "--to", "onnx", "--out", "no/such/folder/x"], 1, "no/such/folder")
+    refuse(shop, [mlp.name, "--json", "x"], 2, "mlp", "--onnx or --header")
+    refuse(shop, [unit.name, "--json", "x"], 2, "unit", "--onnx or --header")
+    refuse(shop, [unit.name], 2, "--onnx")
+    refuse(shop, [unit.name, "--onnx", "x", "--header", "x"], 2, "two formats cannot go into one file")
+    refuse(shop, [unit.name, "--header", "x", "--double"], 2, "--double is for onnx")
+    refuse(shop, [unit.name, "--header", "x", "--which", "agent:2"], 2, "agent:I with I below 2")
+    refuse(shop, [unit.name, "--onnx", "refused_unit.toml"], 2, "is there already; --force")
+    refuse(shop, ["nothing", "--onnx", "x"], 1, "nothing")
+    refuse(shop, [unit.name, "--onnx", "no/such/folder/x"], 1, "no/such/folder")
     whole = (shop.folder / unit.name / "model.npz").read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         (shop.folder / "cut.npz").write_bytes(whole[:size])
-        refuse(shop, ["cut.npz", "--to", "onnx", "--out", "x"], 1, "cut.npz")
+        refuse(shop, ["cut.npz", "--onnx", "x"], 1, "cut.npz")
     with zipfile.ZipFile(shop.folder / unit.name / "model.npz") as model, \
             zipfile.ZipFile(shop.folder / "cut.npz", "w") as other:
         for name in model.namelist():
             other.writestr(name, model.read(name).replace(b'"version": 1,', b'"version": 9,'))
-    refuse(shop, ["cut.npz", "--to", "onnx", "--out", "x"], 1, "cut.npz", "version 9")
+    refuse(shop, ["cut.npz", "--onnx", "x"], 1, "cut.npz", "version 9")
 
 
 with tempfile.TemporaryDirectory() as folder:

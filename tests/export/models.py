@@ -172,7 +172,7 @@ class Trained:
 
     def export(self, to, *more, expect=0):
         out = self.workshop.folder / f"{self.name}_ours.{to}"
-        self.workshop.call("model", "export", self.name, "--to", to, "--out", out.name, "--force", *more, expect=expect)
+        self.workshop.call("model", "export", self.name, "--" + to, out.name, "--force", *more, expect=expect)
         return out
 
     def answers(self, lines):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "commands.hpp"
@@ -14,25 +15,38 @@ namespace porter::cli {
 namespace {
 
 struct ExportArguments {
-  std::string model, to, out;
+  std::string model, onnx, header, json;
   ExportOptions options;
   bool force = false;
+
+  std::map<ExportFormat, std::string> files() const {
+    std::map<ExportFormat, std::string> wanted = {
+        {ExportFormat::onnx, onnx}, {ExportFormat::cpp, header}, {ExportFormat::json, json}};
+    std::erase_if(wanted, [](const auto& format) { return format.second.empty(); });
+    return wanted;
+  }
 };
 
-void export_to_file(ExportArguments arguments) {
-  const std::filesystem::path out = arguments.out;
+// All files or none: what a format cannot express is known before the first is written.
+void export_to_files(ExportArguments arguments) {
   auto& options = arguments.options;
-  try {
-    options.format = parse_choice<ExportFormat>(arguments.to);
-  } catch (const Error& error) {
-    fail(error.kind(), "--to: ", error.what());
+  const auto files = arguments.files();
+  require(!files.empty(), ErrorKind::usage, "expected --onnx FILE, --header FILE or --json FILE");
+  for (const auto& [format, file] : files)
+    require(arguments.force || !std::filesystem::exists(file), ErrorKind::usage, file,
+            " is there already; --force replaces it");
+  const auto model = load_model(arguments.model);
+  std::map<std::string, std::string> contents;
+  for (const auto& [format, file] : files) {
+    options.format = format;
+    options.space = std::filesystem::path(file).stem().string();
+    contents[file] = export_model(model, options);
   }
-  options.space = out.stem().string();
-  require(arguments.force || !std::filesystem::exists(out), ErrorKind::usage, out.string(),
-          " is there already; --force replaces it");
-  const auto bytes = export_model(load_model(arguments.model), options);
-  write_file(out, bytes);
-  fmt::print("{}: {} bytes\n", out.string(), bytes.size());
+  require(contents.size() == files.size(), ErrorKind::usage, "two formats cannot go into one file");
+  for (const auto& [file, bytes] : contents) {
+    write_file(file, bytes);
+    fmt::print("{}: {} bytes\n", file, bytes.size());
+  }
 }
 
 }  // namespace
@@ -43,14 +57,15 @@ void add_model_export(App& model) {
   const auto arguments = std::make_shared<ExportArguments>();
   command->add_option("model", arguments->model, "model.npz, or the folder of a run or agent")
       ->required();
-  command->add_option("--to", arguments->to, "onnx, cpp or json (logistic, linear, softmax)")
-      ->required();
-  command->add_option("--out", arguments->out, "the file to write; of cpp also the namespace")
-      ->required();
+  command->add_option("--onnx", arguments->onnx, "write an ONNX graph to this file");
+  command->add_option("--header", arguments->header,
+                      "write a C++17 header; the file's name is the namespace");
+  command->add_option("--json", arguments->json,
+                      "write coefficients by column (logistic, linear, softmax)");
   command->add_option("--which", arguments->options.which, "x_mean, x_best, x_out or agent:I");
   command->add_flag("--double", arguments->options.wide, "onnx: float64 in place of float32");
   command->add_flag("--force", arguments->force, "replace a file that is there");
-  command->callback([arguments] { export_to_file(*arguments); });
+  command->callback([arguments] { export_to_files(*arguments); });
 }
 
 }  // namespace porter::cli

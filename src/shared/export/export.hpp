@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "porter/core/choice.hpp"
 #include "porter/model/saved_model.hpp"
 
 namespace porter {
@@ -13,11 +12,6 @@ enum class ExportFormat {
   onnx,  ///< a graph with the schema's encoding in it
   cpp,   ///< one header, C++17, standard library only
   json,  ///< coefficients by column, of models that are linear in the raw values
-};
-template <>
-struct Choices<ExportFormat> {
-  static constexpr Choice<ExportFormat> table[] = {
-      {"onnx", ExportFormat::onnx}, {"cpp", ExportFormat::cpp}, {"json", ExportFormat::json}};
 };
 
 struct ExportOptions {
