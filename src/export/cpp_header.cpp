@@ -181,8 +181,7 @@ std::string to_cpp_header(const SavedModel& saved, const FlatModel& flat,
   std::size_t parameters = 0;
   for (const auto& layer : flat.layers) parameters += layer.weights.size() + layer.biases.size();
   require(parameters <= kMaxHeaderParameters, ErrorKind::usage, saved.source, ": ", parameters,
-          " parameters are too many for a header (at most ", kMaxHeaderParameters,
-          "); use --onnx");
+          " parameters are too many for a header (at most ", kMaxHeaderParameters, "); use --onnx");
   const auto& card = saved.card;
   const auto name = cpp_namespace(space);
   std::string text =
