@@ -40,15 +40,6 @@ range = "measured"
 scale = "range"
 )";
 
-std::string what_fails(const std::function<void()>& action) {
-  try {
-    action();
-    return "none";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 std::string with_other(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, text.npos) << from;

@@ -272,7 +272,7 @@ metrics)
   printf 'GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n' "${page#*/}" >&5
   timeout 10 cat <&5 >page
   grep -q '^HTTP/1.1 200 OK' page
-  grep -q '>agent-4</td><td class="text">training</td>' page || { cat page; exit 1; }
+  grep -q '>agent-4</td><td class="[a-z ]*">training</td>' page || { cat page; exit 1; }
   kill -TERM $cluster
   wait $cluster || true
   ;;

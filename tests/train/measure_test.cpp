@@ -16,15 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string what_fails(const std::function<void()>& action) {
-  try {
-    action();
-    return "none";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 class MeasureTest : public testing::Test {
  protected:
   Config config(const std::string& more) {
