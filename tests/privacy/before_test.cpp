@@ -68,7 +68,9 @@ TEST(EpsilonCurveAfterOthers, HoldsThemInEveryValue) {
       EXPECT_GE(curve.upper(steps), interval.lower) << steps;
       EXPECT_LE(curve.upper(steps), 1.2 * interval.upper) << steps;
       EXPECT_EQ(curve.exact(steps), interval.upper) << steps;
-      if (steps == event.steps) EXPECT_EQ(curve.interval().upper, interval.upper);
+      if (steps == event.steps) {
+        EXPECT_EQ(curve.interval().upper, interval.upper);
+      }
     }
   }
 }

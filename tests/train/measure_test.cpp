@@ -87,8 +87,10 @@ TEST_F(MeasureTest, OneRecordMovesTheStatisticByNoMoreThanIsAccounted) {
     auto options = measurement.reading().data;
     options.guarantee = true;
     auto data = std::make_shared<const Dataset>(load_data(options).train);
-    Trainer trainer(assemble(measurement.config(),
-                             measurement.sources({.train = std::move(data), .agents = 4})));
+    Trainer trainer(
+        assemble(measurement.config(),
+                 measurement.sources(
+                     {.train = std::move(data), .test = nullptr, .source = "", .agents = 4})));
     trainer.step();
     const auto x = trainer.algorithm().iterates().row(0);
     EXPECT_EQ(x.back(), static_cast<double>(rows));
