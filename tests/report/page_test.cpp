@@ -187,8 +187,8 @@ TEST(Page, TwoEvaluationsAreMarksWithoutALine) {
   for (const auto& figure : plots.figures)
     for (const auto& series : figure[0].plot.series) EXPECT_TRUE(series.points) << series.name;
   EXPECT_TRUE(contains(plots.figures[1][0].plot.help, "hollow"));
-  for (const auto& series : page_plots(each_alone({sample_trace("a")})).figures[0][0].plot.series)
-    EXPECT_FALSE(series.points);
+  const auto curves = page_plots(each_alone({sample_trace("a")}));
+  for (const auto& series : curves.figures[0][0].plot.series) EXPECT_FALSE(series.points);
 }
 
 TEST(Page, FactsReadWell) {
