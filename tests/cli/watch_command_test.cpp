@@ -145,7 +145,7 @@ TEST_F(Watch, ALiveSweepShowsItsRunsAndPrintsNothingElseOnStandardOutput) {
       "true");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   ASSERT_TRUE(url().has_value());
-  EXPECT_NO_THROW(nlohmann::json::parse(read_file(dir_ / "results")));
+  EXPECT_TRUE(nlohmann::json::accept(read_file(dir_ / "results")));
   fs::remove(dir_ / "log");
   RunningPorter watch(dir_.path(), {"watch", "out"}, dir_ / "log");
   ASSERT_TRUE(watch.wait_until([&] { return url().has_value(); }));

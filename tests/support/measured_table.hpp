@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/text.hpp"
 #include "io/file.hpp"
+#include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "temp_dir.hpp"
 
