@@ -17,7 +17,7 @@ inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1
 /// Whether brackets nest deeper than anything of ours. What is read from a stranger must not: to
 /// write a value, or to copy it, takes a call for each of its levels.
 inline bool nests_deep(std::string_view text) {
-  constexpr int kDeepest = 64;
+  constexpr int kMostLevels = 64;
   int depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -25,7 +25,7 @@ inline bool nests_deep(std::string_view text) {
     if (c == '"') quoted = !quoted;
     if (quoted && c == '\\') ++i;
     if (quoted) continue;
-    if ((c == '[' || c == '{') && ++depth > kDeepest) return true;
+    if ((c == '[' || c == '{') && ++depth > kMostLevels) return true;
     if (c == ']' || c == '}') --depth;
   }
   return false;
