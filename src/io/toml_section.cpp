@@ -103,7 +103,7 @@ void TomlSection::refuse_unknown_keys() const {
     const bool close = edit_distance(*nearest, key) <= 2;
     std::string all;
     for (const auto& known : known_) all += (all.empty() ? "" : ", ") + known;
-    reject(key, "unknown key", close ? "; did you mean " + *nearest + "?" : "", " [", name_,
+    reject(key, "unknown key", close ? "; did you mean " + *nearest + "?" : ";", " [", name_,
            "] has: ", all);
   }
 }

@@ -126,6 +126,7 @@ std::string fact_text(const Trace& trace, std::string_view key, const std::strin
   if (!value) return text;
   if (key == "threads" && *value == 0) return "one per core";
   if (key.starts_with("seconds_")) return *value == 0 ? "0" : format_seconds(*value);
+  if (trace.is_auto(key)) return format_si(*value) + " (auto)";
   const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
   return whole && key != "bytes_sent_per_agent" ? text : format_si(*value);
 }

@@ -16,25 +16,33 @@ namespace {
 
 // Keys of [run] that may differ: the seed, and how a run is carried out.
 constexpr std::array<std::string_view, 4> kFreeKeys = {"seed", "threads", "checkpoint", "engine"};
+// Keys of [algorithm] that may, where they were worked out for each run from its own draws.
+constexpr std::array<std::string_view, 2> kAutoKeys = {"step", "consensus"};
 
 struct ConfigParts {
-  std::string others;  // all lines but those of the free keys
+  std::string others;  // all lines, those of the free keys without their values
   std::string seed = {};
 };
 
-// Of a resolved config, which has one key on a line.
-ConfigParts split_config(std::string_view toml) {
+bool may_differ(const Trace& trace, std::string_view section, std::string_view key) {
+  if (section == "[run]") return std::ranges::find(kFreeKeys, key) != kFreeKeys.end();
+  return section == "[algorithm]" && std::ranges::find(kAutoKeys, key) != kAutoKeys.end() &&
+         trace.is_auto(key);
+}
+
+// The resolved config has one key on a line.
+ConfigParts split_config(const Trace& trace) {
   ConfigParts parts;
-  bool in_run = false;
+  std::string_view toml = trace.config, section;
   while (!toml.empty()) {
     const auto line = toml.substr(0, toml.find('\n'));
     toml.remove_prefix(std::min(line.size() + 1, toml.size()));
-    if (line.starts_with('[')) in_run = line == "[run]";
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with('[')) section = line;
     auto rest = line;
     const auto key = next_word(rest);
-    if (in_run && key == "seed") parts.seed = std::string(rest);
-    const bool is_free = in_run && std::ranges::find(kFreeKeys, key) != kFreeKeys.end();
-    if (!is_free && !line.empty() && !line.starts_with('#')) parts.others.append(line).append("\n");
+    if (section == "[run]" && key == "seed") parts.seed = std::string(rest);
+    parts.others.append(may_differ(trace, section, key) ? key : line).append("\n");
   }
   return parts;
 }
@@ -168,7 +176,7 @@ std::vector<RunGroup> group_by_seed(std::vector<Trace> traces) {
   std::vector<Family> families;
   std::map<std::string, std::size_t> known;  // by config, to the family that is open for more
   for (auto& trace : traces) {
-    const auto parts = split_config(trace.config);
+    const auto parts = split_config(trace);
     // Agents of one run have one config, and are not alike for that.
     const auto key = parts.others + (trace.agent ? '\n' + trace.name : "");
     const bool joinable = !parts.seed.empty() && has_ended(trace);

@@ -172,6 +172,11 @@ std::optional<double> Trace::number(const std::string& key) const {
   return found == facts.end() ? std::nullopt : parse_number<double>(found->second);
 }
 
+bool Trace::is_auto(std::string_view key) const {
+  const auto found = facts.find(concat(key, "_auto"));
+  return found != facts.end() && found->second == "true";
+}
+
 std::optional<double> Trace::last(std::string_view column) const {
   const auto* values = metrics.find(column);
   return values && !values->empty() ? values->back() : std::nullopt;

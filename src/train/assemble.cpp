@@ -239,6 +239,8 @@ RunParts assemble(const Config& given, Sources sources) {
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
   auto& algorithm = parts.config.algorithm;
+  algorithm.auto_consensus |= algorithm.consensus == 0;
+  algorithm.auto_step |= algorithm.step == 0;
   if (algorithm.consensus == 0)
     algorithm.consensus = keyed("algorithm.consensus", [&] { return auto_consensus(parts); });
   if (algorithm.step == 0)

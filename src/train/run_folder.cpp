@@ -100,13 +100,20 @@ bool RunFolder::is_extension(const fs::path& path, const Config& config) {
        difference, ")");
 }
 
-Config RunFolder::with_known_steps(const fs::path& path, Config config) {
+void set_auto_steps(Config& config, double step, double consensus) {
   auto& algorithm = config.algorithm;
+  algorithm.auto_step |= algorithm.step == 0;
+  algorithm.auto_consensus |= algorithm.consensus == 0;
+  if (algorithm.step == 0) algorithm.step = step;
+  if (algorithm.consensus == 0) algorithm.consensus = consensus;
+}
+
+Config RunFolder::with_known_steps(const fs::path& path, Config config) {
+  const auto& algorithm = config.algorithm;
   if ((algorithm.step > 0 && algorithm.consensus > 0) || !fs::exists(path / kConfigFile))
     return config;
   const auto known = load_config(path / kConfigFile);
-  if (algorithm.step == 0) algorithm.step = known.algorithm.step;
-  if (algorithm.consensus == 0) algorithm.consensus = known.algorithm.consensus;
+  set_auto_steps(config, known.algorithm.step, known.algorithm.consensus);
   return config;
 }
 

@@ -33,6 +33,22 @@ TEST(RunGroups, RunsThatDifferInSeedAndThreadsAreOne) {
   EXPECT_EQ(labels(each_alone({seeded("x", 1), seeded("y", 2)})), (Labels{"x", "y"}));
 }
 
+TEST(RunGroups, StepsThatWereWorkedOutMayDiffer) {
+  const auto with_step = [](int seed, const std::string& step, bool worked_out) {
+    auto trace = seeded("r" + std::to_string(seed), seed);
+    trace.config.replace(trace.config.find("0.1"), 3, step);
+    trace.facts["step_auto"] = worked_out ? "true" : "false";
+    return trace;
+  };
+  EXPECT_EQ(labels(group_by_seed({with_step(1, "0.1", true), with_step(2, "0.2", true)})),
+            (Labels{"r (2 seeds)"}));
+  EXPECT_EQ(labels(group_by_seed({with_step(1, "0.1", false), with_step(2, "0.2", false)})),
+            (Labels{"r1", "r2"}));
+  EXPECT_EQ(labels(group_by_seed({with_step(1, "0.1", true), with_step(2, "0.1", false)})),
+            (Labels{"r1", "r2"}))
+      << "one was chosen";
+}
+
 TEST(RunGroups, TheNameIsWhatTheNamesShare) {
   const auto name = [](const std::string& a, const std::string& b) {
     return group_by_seed({seeded(a, 1), seeded(b, 2)})[0].name;

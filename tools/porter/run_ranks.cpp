@@ -35,8 +35,7 @@ Config with_known_steps(MpiSession& session, Config config, const std::filesyste
   const auto all = session.all_gather(std::as_bytes(std::span(steps)));
   std::array<double, 2> agreed = {};
   std::memcpy(agreed.data(), all[0].data(), sizeof agreed);
-  if (config.algorithm.step == 0) config.algorithm.step = agreed[0];
-  if (config.algorithm.consensus == 0) config.algorithm.consensus = agreed[1];
+  set_auto_steps(config, agreed[0], agreed[1]);
   return config;
 }
 

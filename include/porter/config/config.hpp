@@ -67,7 +67,9 @@ struct Config {
     std::uint32_t rounds = 1000;
     double step = 0.01;       ///< 0: to be worked out ("auto")
     double consensus = 0.02;  ///< the same
-    std::size_t batch = 1;    ///< 0: all of an agent's samples ("full")
+    bool auto_step = false;  ///< no key: step was "auto" and is a number since the run is assembled
+    bool auto_consensus = false;
+    std::size_t batch = 1;  ///< 0: all of an agent's samples ("full")
     Clip clip;
     ClipTarget clip_target = ClipTarget::sample;
     std::string compressor;

@@ -48,6 +48,8 @@ struct Trace {
   bool diverged() const { return status == "diverged"; }
   /// The fact `key` as a number, if it is there and is one.
   std::optional<double> number(const std::string& key) const;
+  /// Whether the fact `key`, a step, was "auto" and worked out for this run.
+  bool is_auto(std::string_view key) const;
   /// The cell of `column` in the last row, if there is one.
   std::optional<double> last(std::string_view column) const;
   /// Whether `utility`, a mean over all rounds that is interpolated between evaluations, can be

@@ -74,6 +74,9 @@ TrainStatus train_with_files(Trainer& trainer, RunFolder* folder, Ledgers& ledge
 TrainStatus train_in_folder(Trainer& trainer, RunFolder& folder,
                             std::vector<Observer> observers = {});
 
+/// Steps that are "auto" become these.
+void set_auto_steps(Config& config, double step, double consensus);
+
 /// The text of summary.json. Numbers that are not finite become null.
 std::string summary_json(const Trainer& trainer, const std::string& name, TrainStatus status);
 
