@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/schema_guess.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -89,14 +91,19 @@ bool sounds_like_id(std::string name) {
          ends("_id") || ends("-id") || ends(" id") || ends("_nr") || ends("_no") || name == "uuid";
 }
 
+// What people would write for it: 0.0003 and not 0.00030000000000000003.
+double plain(double value) { return *parse_number<double>(fmt::format("{:.12g}", value)); }
+
 // Away from zero to one digit, or two where the first is 1: [17, 90] becomes [0, 90]. What one
 // record holds shows less, and others' records fit, too.
 double rounded_out(double value) {
-  if (value == 0) return 0;
+  if (std::abs(value) < 1e-300) return 0;  // where powers of ten are not exact any more
   const double unit = std::pow(10, std::floor(std::log10(std::abs(value))));
   const double lead = std::abs(value) / unit;
   const double step = lead < 2 ? unit / 10 : unit;
-  return std::copysign(std::ceil(std::abs(value) / step - 1e-9) * step, value);
+  double steps = std::floor(std::abs(value) / step);
+  while (plain(steps * step) < std::abs(value)) ++steps;
+  return std::copysign(plain(steps * step), value);
 }
 
 std::pair<double, double> range_of(const Tally& tally) {
@@ -105,9 +112,9 @@ std::pair<double, double> range_of(const Tally& tally) {
   // Numbers far from zero, such as years, are not stretched to it.
   if (tally.least > 0 && tally.most - tally.least < tally.least / 2) {
     const double width =
-        std::max({rounded_out(tally.most - tally.least), tally.least * 1e-3, 1e-6});
-    low = std::floor(tally.least / width) * width;
-    high = std::ceil(tally.most / width) * width;
+        rounded_out(std::max({tally.most - tally.least, tally.least * 1e-3, 1e-6}));
+    low = plain(std::floor(tally.least / width) * width);
+    high = plain(std::ceil(tally.most / width) * width);
   }
   if (low == high) high = low + std::max(1.0, std::abs(low) * 1e-3);
   return {low, high};

@@ -59,13 +59,15 @@ TEST(SchemaGuess, ItsDraftIsASchemaThatReadsTheFile) {
 }
 
 TEST(SchemaGuess, ItsRangesAreRanges) {
-  for (const std::string number : {"999999999999999991", "0", "-5", "1e-30", "1e38", "2024"}) {
+  for (const std::string number : {"999999999999999991", "0", "-5", "1e-30", "1e38", "2024",
+                                   "0.30000000001", "-0.0003", "1.9999999999999998"}) {
     const auto found = guess("a,b\n" + number + ",x\n,y\n");
     const auto& a = column(found, "a");
     EXPECT_LT(*a.low, *a.high) << number;
     EXPECT_LE(*a.low, std::stod(number)) << number;
     EXPECT_GE(*a.high, std::stod(number)) << number;
   }
+  EXPECT_EQ(column(guess("a,b\n-0.000295,x\n,y\n"), "a").low, -0.0003) << "as people write it";
 }
 
 TEST(SchemaGuess, TakesTheLabelByNameOrPlace) {
