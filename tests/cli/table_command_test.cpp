@@ -5,6 +5,8 @@
 
 #include "command_test.hpp"
 #include "io/file.hpp"
+#include "porter/core/error.hpp"
+#include "porter/io/npy.hpp"
 
 namespace porter {
 namespace {
@@ -200,10 +202,16 @@ TEST_F(TableCommand, PredictsRowsOfNumbersWithoutASchema) {
   write_file(dir_ / "x.csv", "a,b\n1,2\n4,1\n");
   const auto text = done("predict run --data x.csv").output;
   EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
+  save_npz(dir_ / "x.npz", Npz{{"X", {{2, 2}, {1, 2, 4, 1}}}});
+  EXPECT_EQ(done("predict run --data x.npz").output, text);
+  save_npz(dir_ / "x.npz", Npz{{"X", {{1, 3}, {1, 2, 4}}}});
   write_file(dir_ / "x.csv", "one,2\n4,1\n");
-  const auto refused = porter("predict run --data x.csv");
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_NE(refused.output.find("line 1, column 1"), std::string::npos) << refused.output;
+  for (const auto& [file, expected] :
+       {std::pair("x.npz", "expected X with 2 columns"), {"x.csv", "line 1, column 1"}}) {
+    const auto refused = porter(concat("predict run --data ", file));
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.output.find(expected), std::string::npos) << refused.output;
+  }
 }
 
 // The files of a run may change: numbers of classes that they no longer have must go nowhere.

@@ -12,6 +12,7 @@
 #include "data/schema_rows.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
+#include "porter/io/npy.hpp"
 #include "porter/model/saved_model.hpp"
 #include "progress.hpp"
 #include "report/text.hpp"
@@ -164,22 +165,50 @@ void predict_numbers(const ModelCard& card, const Predictor& predictor, TextInpu
   }
 }
 
+// The rows of X in an .npz, which are numbers as well; it may hold labels, too.
+void predict_array(const ModelCard& card, const Predictor& predictor, const std::string& path,
+                   Output& out) {
+  require(!card.schema, ErrorKind::usage, "--data ", path,
+          ": this model has a schema, so its records are rows of a table with named columns");
+  const auto features = card.features - (card.scaling.bias ? 1 : 0);
+  const auto arrays = load_npz(path);
+  const auto& x = member(arrays, "X", path);
+  require(x.shape.size() == 2 && x.shape[1] == features, ErrorKind::io, path, ": expected X with ",
+          features, " columns, the features of the model, found ",
+          fmt::format("{}", fmt::join(x.shape, " x ")));
+  for (std::size_t i = 0; i < x.shape[0]; ++i) {
+    Dataset row;
+    row.features = features;
+    for (const double value : std::span(x.values).subspan(i * features, features)) {
+      row.values.push_back(static_cast<float>(value));
+      require(std::isfinite(row.values.back()), ErrorKind::io, path, ", row ", i,
+              ": expected a finite number, found ", value);
+    }
+    row.labels = {0};
+    out.write(predictor.line(row));
+  }
+}
+
+void predict_text(const ModelCard& card, const Predictor& predictor, const std::string& path,
+                  Output& out) {
+  StatusLine status(std::chrono::seconds(5));
+  TextInput input(path, [&](double share) {
+    if (status.terminal() && status.due())
+      status.show(fmt::format("{}: {:.0f} %", path, 100 * share));
+  });
+  require(!input.empty(), ErrorKind::io, input.name(), ": the file is empty");
+  card.schema ? predict_table(card, predictor, input, out)
+              : predict_numbers(card, predictor, input, out);
+  status.close(true);
+}
+
 void predict(const PredictArguments& options) {
   const auto saved = load_model(options.model);
   const Predictor predictor(saved, saved.parameters(options.which), options.proba);
-  StatusLine status(std::chrono::seconds(5));
-  TextInput input(options.data, [&](double share) {
-    if (status.terminal() && status.due())
-      status.show(fmt::format("{}: {:.0f} %", options.data, 100 * share));
-  });
-  require(!input.empty(), ErrorKind::io, input.name(), ": the file is empty");
   Output out(options.out);
   out.write(predictor.header());
-  if (saved.card.schema)
-    predict_table(saved.card, predictor, input, out);
-  else
-    predict_numbers(saved.card, predictor, input, out);
-  status.close(true);
+  const auto read = options.data.ends_with(".npz") ? predict_array : predict_text;
+  read(saved.card, predictor, options.data, out);
   out.finish();
 }
 
@@ -194,7 +223,7 @@ void add_predict_command(App& app) {
   command
       ->add_option("--data", options->data,
                    "a csv or tsv file (.gz, .zst) with the columns of the model's schema, the "
-                   "label not needed; or - for stdin")
+                   "label not needed; for a model without a schema also an .npz with X; - is stdin")
       ->required();
   command->add_option("--out", options->out, "the csv file to write, or - for stdout");
   command->add_flag("--proba", options->proba, "the probability of every class as well");
