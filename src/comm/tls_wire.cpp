@@ -48,7 +48,7 @@ bool is_shown(std::string_view key) {
 
 using Facts = std::map<std::string, std::string>;
 
-const std::string kFamily = "the run of these stages", kStage = "stage";
+const std::string kFamily = "run.id", kStage = "stage";
 constexpr std::string_view kAtStage = "it is at another stage of the run here, number ";
 
 std::string value_of(const Facts& facts, const std::string& key) {

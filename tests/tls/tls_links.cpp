@@ -245,11 +245,9 @@ TEST(TlsLinks, AStageOfAnotherRunIsRefused) {
   const auto a = make_network_transport(kPair, options[0]);
   const auto b = make_network_transport(kPair, options[1]);
   for (auto* end : {a.get(), b.get()})
-    expect_contains(failure_of(*end, 1), "another run; these differ: stage");
+    expect_contains(failure_of(*end, 1), "another run; these differ: run.id");
 }
 
-// Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
-// cannot reach agent 1.
 // A neighbour that comes with another config again and again takes no more places than strangers.
 TEST(TlsDoor, WhoeverIsTurnedAwayTakesAPlaceOfThoseThatThereAre) {
   constexpr std::size_t kPlaces = 3;
@@ -279,6 +277,8 @@ TEST(TlsDoor, WhoeverIsTurnedAwayTakesAPlaceOfThoseThatThereAre) {
   }
 }
 
+// Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
+// cannot reach agent 1.
 TEST(TlsLinks, NamesWhoCannotBeReachedFromWhere) {
   const auto triangle = host_in_blocks({{1, 2}, {0, 2}, {0, 1}}, 3);
   auto options = network_options(3);
