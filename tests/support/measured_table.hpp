@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/file.hpp"
+#include "paths.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
 #include "temp_dir.hpp"
@@ -27,22 +28,7 @@ struct MeasuredTable {
       text += concat(age, ',', income, ',', age + rng.normal() > 45 ? "yes" : "no", '\n');
     }
     write_file(folder / "t.csv", text);
-    write_file(folder / "schema.toml", R"([file]
-separator = ","
-[label]
-name = "ill"
-classes = ["no", "yes"]
-[[column]]
-name = "age"
-range = [0, 120]
-outside = "clamp"
-scale = "measured"
-[[column]]
-name = "income"
-range = "measured"
-scale = "measured"
-missing = "own"
-)");
+    write_file(folder / "schema.toml", read_file(source_dir() + "/tests/support/measured.toml"));
   }
 
   static double mean(const std::vector<double>& values) {

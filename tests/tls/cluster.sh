@@ -17,6 +17,7 @@
 #   refused   seeded noise or none without the word for it, a budget that is too small; an agent that comes back with
 #             another config ends by itself, and the others wait for the right one
 set -eu
+here=$(dirname "$(realpath "$0")")
 case=$1 porter=$2 config=$3
 folder=$(mktemp -d)
 cluster=
@@ -295,22 +296,7 @@ for _ in range(5000):
     age, income = draw.gauss(45, 10), draw.gauss(3000, 600)
     print(f"{age:.1f},{income:.1f},{'yes' if age + draw.gauss(0, 5) > 45 else 'no'}")
 END
-  cat >schema.toml <<'END'
-[file]
-separator = ","
-[label]
-name = "ill"
-classes = ["no", "yes"]
-[[column]]
-name = "age"
-range = [0, 120]
-outside = "clamp"
-scale = "measured"
-[[column]]
-name = "income"
-range = "measured"
-scale = "measured"
-END
+  cp "$here/../support/measured.toml" schema.toml
   sed 's/^name = "synthetic"/train = "people.csv"\nschema = "schema.toml"/' c.toml >table.toml
   mv table.toml c.toml
   set -- --set privacy.epsilon=4 --set privacy.statistics=0.3 --set privacy.delta=1e-5
