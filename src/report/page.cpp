@@ -149,15 +149,21 @@ std::string facts_list(const Trace& trace) {
                      : "<dl>\n" + out + "</dl>\n";
 }
 
-// The command that does it again, and what it is to do.
+// The command that does it again, which one agent alone cannot.
 std::string repeat_text(const Trace& trace) {
+  if (trace.agent) return "";
   const auto config =
       trace.repeat.empty() ? shell_word((trace.folder / "config.toml").string()) : trace.repeat;
   const auto out = shell_word(trace.folder.string() + "-again");
+  return fmt::format("<p>Repeat this run{}:</p>\n<pre><code>porter run {} --out {}</code></pre>\n",
+                     trace.privacy.guaranteed ? ", which costs its budget once more" : "",
+                     escape_html(config), escape_html(out));
+}
+
+std::string config_text(const Trace& trace) {
   return fmt::format(
-      "<p>Repeat this run:</p>\n<pre><code>porter run {} --out {}</code></pre>\n"
       "<details><summary>config.toml, resolved</summary>\n<pre><code>{}</code></pre></details>\n",
-      escape_html(config), escape_html(out), escape_html(trace.config));
+      escape_html(trace.config));
 }
 
 // Of many only the names; the rest is a click away.
@@ -177,7 +183,7 @@ std::string runs_section(std::span<const RunGroup> groups) {
     body += facts_list(trace);
     if (group.several())
       body += fmt::format("<p class=\"note\">All this of {}.</p>\n", escape_html(trace.name));
-    if (!trace.config.empty()) body += repeat_text(trace);
+    if (!trace.config.empty()) body += repeat_text(trace) + config_text(trace);
     body += folded ? "</details>\n</article>\n" : "</article>\n";
   }
   return page_section("runs", "Runs", body);

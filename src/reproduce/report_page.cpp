@@ -172,7 +172,8 @@ std::string index_page(const fs::path& folder) {
   }
   return page_shell("porter reproduce",
                     "The paper's figures, tables and theorems, and experiments beyond them.",
-                    fmt::format("{} reports · porter {}", reports.size(), kVersion),
+                    fmt::format("{} report{} · porter {}", reports.size(),
+                                reports.size() == 1 ? "" : "s", kVersion),
                     page_section("reports", "Reports", body));
 }
 
