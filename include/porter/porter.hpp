@@ -4,6 +4,7 @@
 #pragma once
 
 #include "porter/agent/agent.hpp"
+#include "porter/algo/scripted.hpp"
 #include "porter/comm/keys.hpp"
 #include "porter/comm/mpi.hpp"
 #include "porter/config/config.hpp"

@@ -44,6 +44,10 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
       scales_(problem.agents, 1.0),
       products_(problem.agents) {
   if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
+  if (problem.model.joins_agents())
+    joined_ = {.batches = std::vector<std::vector<std::uint32_t>>(problem.agents),
+               .x = Rows(problem.agents, problem.model.dim()),
+               .sums = Rows(problem.agents, problem.model.dim())};
   if (options_.secure)
     secrets_ = std::vector<Secrets>(problem.agents);
   else if (options_.sampler.batch() <= kFewSamples)
@@ -60,6 +64,7 @@ void GradientEstimator::estimate(const Rows& X, std::uint32_t round, Rows& G) {
 
 void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Rows& X,
                                  std::uint32_t round, Rows& G) {
+  begin(agents, X, round);
   for_each_agent(pool_, agents, [&](std::size_t agent) {
     prepare(agent, X.row(X.agents() == 1 ? 0 : agent), round, G.row(agent));
   });
@@ -67,17 +72,45 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
                 [&](const Tile& tile) { release(tile, round, tile.of(G.row(tile.agent))); });
 }
 
+template <class Real>
+void GradientEstimator::begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X,
+                              std::uint32_t round) {
+  if (!joined_) return;
+  joined_->round = round;
+  std::vector<AgentBatch> all;
+  for (const auto agent : agents) {
+    draw_counted(agent, round, joined_->batches[agent]);
+    const auto x = joined_->x.row(agent);
+    std::ranges::copy(X.row(X.agents() == 1 ? 0 : agent), x.begin());
+    all.push_back({x, request(joined_->batches[agent], agent), joined_->sums.row(agent)});
+  }
+  problem_.model.gradient_sums(all);
+}
+template void GradientEstimator::begin(std::span<const std::uint32_t>, const BasicRows<double>&,
+                                       std::uint32_t);
+template void GradientEstimator::begin(std::span<const std::uint32_t>, const BasicRows<float>&,
+                                       std::uint32_t);
+
+// What `begin` has drawn, or a draw.
+void GradientEstimator::take_batch(std::size_t agent, std::uint32_t round,
+                                   std::vector<std::uint32_t>& batch) {
+  if (!joined_) return draw_counted(agent, round, batch);
+  require(joined_->round == round, ErrorKind::usage, "a method that calls prepare for a model ",
+          "that computes for all agents at once calls begin before it");
+  batch = joined_->batches[agent];
+}
+
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
   const auto scratch = scratch_.take();
-  draw_counted(agent, round, scratch->batch);
+  take_batch(agent, round, scratch->batch);
   prepare_at(*scratch, agent, x, round, g);
 }
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
   const auto scratch = scratch_.take();
-  draw_counted(agent, round, scratch->batch);
+  take_batch(agent, round, scratch->batch);
   if (prepare_products(*scratch, agent, x)) return;
   scales_[agent] = 1;
   if (clipped_mean_in_float(*scratch, agent, x, g)) return;
@@ -93,9 +126,10 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
 bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
                                          std::span<const float> x) {
   products_[agent].clear();
-  if (options_.secure || options_.sampler.batch() != 1 || scratch.batch.size() != 1) return false;
-  const auto scale = problem_.model.sample_gradient(x, request(scratch, agent), products_[agent],
-                                                    scratch.workspace);
+  if (joined_ || options_.secure || options_.sampler.batch() != 1 || scratch.batch.size() != 1)
+    return false;
+  const auto scale = problem_.model.sample_gradient(x, request(scratch.batch, agent),
+                                                    products_[agent], scratch.workspace);
   if (scale)
     scales_[agent] = *scale;
   else
@@ -198,23 +232,32 @@ void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
 }
 
 // What is clipped sample by sample gets the factor.
-BatchRequest GradientEstimator::request(const Scratch& scratch, std::size_t agent) const {
+BatchRequest GradientEstimator::request(std::span<const std::uint32_t> batch,
+                                        std::size_t agent) const {
   // The mean of one sample is the sample: the model then knows its norm without another pass.
-  const bool single = options_.sampler.batch() == 1 && scratch.batch.size() == 1;
+  const bool single = options_.sampler.batch() == 1 && batch.size() == 1;
   const bool by_sample = options_.clip.kind != Clip::Kind::none &&
                          (options_.clip_target == ClipTarget::sample || single);
   return {.data = problem_.train,
           .first_row = problem_.first_row(agent),
-          .rows = scratch.batch,
+          .rows = batch,
           .factor = by_sample ? &factor_ : nullptr};
+}
+
+double GradientEstimator::gradient_sum(Scratch& scratch, std::size_t agent,
+                                       std::span<const double> x, const BatchRequest& batch,
+                                       std::span<double> g) {
+  if (!joined_) return problem_.model.gradient_sum(x, batch, g, scratch.workspace);
+  std::ranges::copy(joined_->sums.row(agent), g.begin());
+  return 1;
 }
 
 // g becomes the mean up to the factor that is returned.
 double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
                                        std::span<const double> x, std::span<double> g) {
-  const auto batch = request(scratch, agent);
+  const auto batch = request(scratch.batch, agent);
   const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
-  const double scale = problem_.model.gradient_sum(x, batch, g, scratch.workspace) * mean;
+  const double scale = gradient_sum(scratch, agent, x, batch, g) * mean;
   if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
   const double factor = factor_(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
@@ -224,8 +267,8 @@ double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
 // Whether g is the mean.
 bool GradientEstimator::clipped_mean_in_float(Scratch& scratch, std::size_t agent,
                                               std::span<const float> x, std::span<float> g) {
-  if (options_.secure || options_.sampler.batch() == 1) return false;
-  const auto batch = request(scratch, agent);
+  if (joined_ || options_.secure || options_.sampler.batch() == 1) return false;
+  const auto batch = request(scratch.batch, agent);
   if (!problem_.model.gradient_sum_in_float(x, batch, g, scratch.workspace)) return false;
   double factor = 1.0 / static_cast<double>(options_.sampler.batch());
   if (!batch.factor && options_.clip.kind != Clip::Kind::none)

@@ -60,6 +60,7 @@ class Porter final : public Algorithm {
   // Lines 11 and 13 need the previous round only: they are one message, sent first, which travels
   // while the gradient is computed.
   void step(std::uint32_t t) override {
+    gradients_.begin(team_.hosted, X_, t);
     gossip_.step(
         clock_.first(t),
         [&](std::size_t i, const auto& publish) {

@@ -41,6 +41,7 @@ class PorterSweep final : public Algorithm {
         M_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    gradients_.begin(team_.hosted, X_, round);
     team_.for_each(
         [&](std::size_t agent) { gradients_.prepare(agent, X_.row(agent), round, M_.row(agent)); });
     team_.for_each_tile(X_.dim(), [&](const Tile& tile) {

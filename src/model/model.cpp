@@ -63,6 +63,11 @@ double Model::gradient_sum(std::span<const double> x, const BatchRequest& batch,
   return 1;
 }
 
+void Model::gradient_sums(std::span<const AgentBatch> agents) const {
+  Workspace workspace;
+  for (const auto& [x, batch, sum] : agents) scale(gradient_sum(x, batch, sum, workspace), sum);
+}
+
 std::optional<double> Model::sample_gradient(std::span<const float>, const BatchRequest&,
                                              OuterProducts&, Workspace&) const {
   return std::nullopt;

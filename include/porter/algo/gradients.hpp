@@ -101,6 +101,10 @@ class GradientEstimator {
   /// The same for the given agents only.
   void estimate(std::span<const std::uint32_t> agents, const Rows& X, std::uint32_t round, Rows& G);
 
+  /// Before a round's calls of `prepare`, with the x that they will have: computes the gradients of
+  /// all these agents where the model wants them together (Model::joins_agents).
+  template <class Real>
+  void begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X, std::uint32_t round);
   /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
   /// release, of every tile once: that factor, and the noise. Both on any thread; after the first
   /// rounds nothing is allocated.
@@ -144,7 +148,10 @@ class GradientEstimator {
   // Both with the batch that `scratch` holds.
   bool clipped_mean_in_float(Scratch& scratch, std::size_t agent, std::span<const float> x,
                              std::span<float> g);
-  BatchRequest request(const Scratch& scratch, std::size_t agent) const;
+  BatchRequest request(std::span<const std::uint32_t> batch, std::size_t agent) const;
+  double gradient_sum(Scratch& scratch, std::size_t agent, std::span<const double> x,
+                      const BatchRequest& batch, std::span<double> g);
+  void take_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   double clipped_mean(Scratch& scratch, std::size_t agent, std::span<const double> x,
                       std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
@@ -161,6 +168,13 @@ class GradientEstimator {
   Rows M_;                               // the low-pass; empty without momentum
   std::vector<Secrets> secrets_;         // one per agent; empty where simulated
   std::vector<DrawAhead> draws_ahead_;   // one per agent, where simulated batches are small
+  // Of a model that computes for all agents at once: what `begin` has drawn and computed.
+  struct Joined {
+    std::uint32_t round = 0;
+    std::vector<std::vector<std::uint32_t>> batches = {};
+    Rows x = {}, sums = {};
+  };
+  std::optional<Joined> joined_;
 };
 
 }  // namespace porter

@@ -37,6 +37,13 @@ struct BatchRequest {
   }
 };
 
+/// An agent's part in the gradients of a round.
+struct AgentBatch {
+  std::span<const double> x;
+  BatchRequest batch;
+  std::span<double> sum;  ///< to be overwritten as by Model::gradient_sum, with the scale 1
+};
+
 /// What a model keeps from call to call, so that it need not allocate. The caller owns it and uses
 /// it with one model; two threads need two.
 class Workspace {
@@ -60,6 +67,9 @@ class Model {
 
   /// The number of parameters.
   virtual std::size_t dim() const = 0;
+
+  /// Whether losses can be asked for; without them a run has no figures of its training data.
+  virtual bool has_loss() const { return true; }
 
   /// The loss of one sample at x, regulariser included, its weight not. Unless `gradient` is empty,
   /// also overwrites it with the gradient with respect to x.
@@ -91,6 +101,12 @@ class Model {
   /// default never does.
   virtual bool gradient_sum_in_float(std::span<const float> x, const BatchRequest& batch,
                                      std::span<float> sum, Workspace& workspace) const;
+
+  /// Whether the gradients of a round are asked for once, of all agents that are here, by
+  /// gradient_sums on the thread that steps, and never by the three others: for what computes
+  /// elsewhere, where a call costs more than an agent does.
+  virtual bool joins_agents() const { return false; }
+  virtual void gradient_sums(std::span<const AgentBatch> agents) const;
 
   /// gradient_sum of one sample at an x of floats, where its gradient is made of outer products:
   /// the scale, with `gradient` overwritten. nullopt if it is not, and by default.
