@@ -380,7 +380,8 @@ std::vector<ConfigKey> make_keys() {
       only_where(
           [](const Config& c) { return c.data.train.empty() && c.data.train_images.empty(); },
           with_words(known_data(), &KnownData::name,
-                     row(KEY(data.name), "a known data set", "porter list data has them"))),
+                     row(KEY(data.name), "a known data set",
+                         "porter list data has them; given: a program has it in memory"))),
       file_row(KEY(data.train),
                "training rows instead of name: libsvm, csv or npz, also .gz, .zst"),
       file_row(KEY(data.test), "test rows"),

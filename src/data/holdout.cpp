@@ -24,7 +24,7 @@ const char* key_of(const DataOptions& options) {
 bool has_test_set(const DataOptions& options) {
   if (!options.test.empty() || !options.test_images.empty()) return true;
   const bool files = !options.train.empty() || !options.train_images.empty();
-  return !files && known_data(options.name).test_rows > 0;
+  return !files && options.name != kGivenData && known_data(options.name).test_rows > 0;
 }
 
 std::vector<std::uint32_t> drawn_order(const Dataset& data) {

@@ -155,6 +155,9 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
   require(options.test.empty() && options.test_images.empty() && options.test_labels.empty(),
           ErrorKind::usage,
           "data.test: given without train; a named data set has its own test set");
+  require(options.name != kGivenData, ErrorKind::usage,
+          "data.name = \"given\": the rows are those that a program had in memory, and only it has "
+          "them");
   const auto& known = known_data(options.name);
   if (known.name == "synthetic") return synthetic_tables();
   if (known.name == "synthetic-digits") return digit_tables(folders.cache);
@@ -162,11 +165,15 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
 }
 
 // What would be found in the rows, or measured on them, would tell of single records.
-void require_public_shape(const DataOptions& options, bool files) {
+void require_public_scale(const DataOptions& options) {
   require(!is_measured(options.scale), ErrorKind::privacy, "data.scale = \"",
           choice_text(options.scale),
           "\" is measured on the records and would show through the model; with secret noise use "
           "none or unit");
+}
+
+void require_public_shape(const DataOptions& options, bool files) {
+  require_public_scale(options);
   if (!files) return;
   std::string missing;
   if (options.schema) return;
@@ -236,6 +243,12 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
   if (options.schema && options.schema->weight)
     pair.source += concat("; records weighed by ", without_controls(options.schema->weight->name),
                           " up to ", shortest(options.schema->weight->maximum));
+  return prepare_data(options, std::move(pair));
+}
+
+DataPair prepare_data(const DataOptions& options, DataPair pair) {
+  check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
+  if (options.guarantee) require_public_scale(options);
   hold_out(options, pair);
   scale_and_add_bias(pair, options.scale, options.bias);
   plant_outliers(pair, options.outliers, options.bias);

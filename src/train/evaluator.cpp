@@ -100,7 +100,9 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
     result.accuracy += run.correct / rows;
     squared_error += run.squared_error;
   }
-  if (data.classes.empty()) result.fit = fit_of(squared_error, data, target_spread(data));
+  // A model of a script may know its losses and nothing else.
+  if (data.classes.empty() && !std::isnan(squared_error))
+    result.fit = fit_of(squared_error, data, target_spread(data));
   if (with_gradient) {
     result.gradient = mean_row(gradients);
     for (double& value : result.gradient) value *= kRuns / rows;
@@ -133,14 +135,14 @@ void Evaluator::measure(const Rows& X, MetricsRow& row) const {
     const auto train = evaluate_point(problem_.model, train_, x, true, pool_);
     row.loss = train.loss;
     row.grad_norm_sq = squared_norm(train.gradient);
-    if (classes) row.train_accuracy = train.accuracy;
+    if (classes && !std::isnan(train.accuracy)) row.train_accuracy = train.accuracy;
     if (train.fit)
       std::tie(row.train_rmse, row.train_r2) = std::tie(train.fit->rmse, train.fit->r2);
   }
   if (test_ != nullptr) {
     const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
     row.test_loss = test.loss;
-    if (classes) row.test_accuracy = test.accuracy;
+    if (classes && !std::isnan(test.accuracy)) row.test_accuracy = test.accuracy;
     if (test.fit) std::tie(row.test_rmse, row.test_r2) = std::tie(test.fit->rmse, test.fit->r2);
   }
   row.consensus_error = consensus_error(X, x);

@@ -39,13 +39,16 @@ DataOptions data_options(const Config& config) {
   return options;
 }
 
-RunData load_run_data(const Config& config, const LoadProgress& reading) try {
-  auto pair = load_data(data_options(config), reading);
+RunData deal_data(DataPair pair, const Config& config) {
   auto train = deal(pair.train, config);
   std::shared_ptr<const Dataset> test;
   if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
   return {std::move(train), std::move(test), std::move(pair.source), std::move(pair.warning),
           pair.scaling};
+}
+
+RunData load_run_data(const Config& config, const LoadProgress& reading) try {
+  return deal_data(load_data(data_options(config), reading), config);
 } catch (const std::bad_alloc&) {
   fail(ErrorKind::io, "data: out of memory while reading ",
        config.data.train.empty() ? config.data.name : config.data.train);

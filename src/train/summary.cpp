@@ -40,6 +40,9 @@ PrivacyStatement privacy_statement(const Trainer& trainer) {
         concat("metrics.csv",
                trainer.privacy().secure() ? " and summary.json" : ", summary.json and x_best",
                ", which are computed from raw data"));
+  if (trainer.parts().own_model)
+    statement.not_covered.push_back(
+        "a model of the caller's own, if its gradient of one record depends on other records");
   return statement;
 }
 
@@ -59,7 +62,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"algorithm", algorithm.name},
       {"data", facts.data_source},
       {"split", to_string(config.split)},
-      {"model", config.model.name},
+      {"model", trainer.parts().own_model ? "own" : config.model.name},
       {"agents", facts.agents},
       {"n", facts.agents},
       {"m", facts.samples_per_agent},

@@ -32,7 +32,8 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
     : parts_(std::move(parts)),
       link_(std::move(link)),
       pool_(threads_of(parts_.config, link_.has_value())),
-      raw_metrics_(!claims_guarantee(parts_.config) && !parts_.data.holder) {
+      raw_metrics_(!claims_guarantee(parts_.config) && !parts_.data.holder &&
+                   parts_.model->has_loss()) {
   const auto& facts = parts_.facts;
   if (link_) exchange_ = make_exchange(*link_, parts_);
   auto& pool = is_small_round(facts.agents, facts.dim, facts.batch) ? one_thread_ : pool_;
@@ -103,6 +104,8 @@ bool Trainer::has_diverged(const MetricsRow& row) const {
 
 void Trainer::include_raw_metrics() {
   if (raw_metrics_) return;
+  require(parts_.model->has_loss(), ErrorKind::usage,
+          "figures of the training data need a model that has a loss");
   raw_metrics_ = true;
   parts_.facts.notes.push_back(
       "raw metrics: metrics.csv and summary.json hold losses, gradient norms and accuracies of "

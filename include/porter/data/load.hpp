@@ -132,4 +132,8 @@ inline constexpr std::size_t kMaxClasses = 1000;
 using LoadProgress = std::function<void(const std::string& file, double share)>;
 DataPair load_data(const DataOptions& options, const LoadProgress& progress = {});
 
+/// Rows that a caller has, instead: class numbers or targets are in their labels. Holds out,
+/// scales, appends the bias column, plants outliers.
+DataPair prepare_data(const DataOptions& options, DataPair pair);
+
 }  // namespace porter

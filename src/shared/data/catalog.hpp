@@ -28,6 +28,8 @@ struct KnownData {
 };
 
 const std::vector<KnownData>& known_data();
+/// The data.name of rows that a program has in memory: in no catalog, and no file of it is known.
+inline constexpr std::string_view kGivenData = "given";
 /// Error{usage} listing the known names.
 const KnownData& known_data(std::string_view name);
 

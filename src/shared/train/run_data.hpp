@@ -13,6 +13,9 @@ namespace porter {
 /// What load_data is asked for: the config's section, and whether there is a guarantee to keep.
 DataOptions data_options(const Config& config);
 
+/// Deals the rows out to the config's agents.
+RunData deal_data(DataPair pair, const Config& config);
+
 /// Loads what the config names and deals it out to its agents. `reading` hears how much of a file
 /// has been read, here and below.
 RunData load_run_data(const Config& config, const LoadProgress& reading = {});
