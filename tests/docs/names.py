@@ -8,14 +8,14 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-FOLDERS = "src", "include", "tools", "tests", "examples", "bench", "experiments", "docs", "cmake"
+FOLDERS = "src", "include", "tools", "tests", "examples", "bench", "experiments", "docs", "cmake", "python"
 
 
 def all_text(*patterns):
     return "\n".join(path.read_text(errors="replace") for pattern in patterns for path in sorted(root.glob(pattern)))
 
 
-code = all_text("src/**/*.[ch]pp", "include/**/*.hpp", "tools/**/*.[ch]pp", "tests/**/*.[ch]pp", "tests/**/*.py",
+code = all_text("src/**/*.[ch]pp", "python/**/*.[ch]pp", "python/**/*.py", "include/**/*.hpp", "tools/**/*.[ch]pp", "tests/**/*.[ch]pp", "tests/**/*.py",
                 "bench/**/*.[ch]pp", "bench/**/*.py", "examples/*.cpp", "cmake/*", "CMakeLists.txt", "*/CMakeLists.txt")
 words = set(re.findall(r"\w+", code))
 sections = re.split(r"^## \[(\w+)", all_text("docs/config.md"), flags=re.M)[1:]

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs, and data that a script has.
+#include <cmath>
+
+#include "bindings.hpp"
+#include "callback_model.hpp"
+#include "porter/core/error.hpp"
+#include "train/run_data.hpp"
+
+namespace porter::python {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool is_finite(float value) { return std::isfinite(value); }
+
+// Rows of X with their labels: class numbers where there are classes, else targets. With a
+// guarantee to keep, a record that is no number stays in its place and counts for nothing.
+Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool guarantee) {
+  require(X.ndim() == 2 && X.shape(0) > 0 && X.shape(1) > 0, ErrorKind::usage,
+          "X: expected rows x features, found ", X.ndim(), " dimensions or none of them");
+  require((y.ndim() == 1 || y.ndim() == 2) && y.shape(0) == X.shape(0), ErrorKind::usage,
+          "y: expected ", X.shape(0), " labels, one for each row of X, found ",
+          y.ndim() > 0 ? y.shape(0) : 1);
+  Dataset data;
+  data.features = static_cast<std::size_t>(X.shape(1));
+  data.outputs = y.ndim() == 2 ? static_cast<std::size_t>(y.shape(1)) : 1;
+  data.classes = classes;
+  data.values.assign(X.data(), X.data() + X.size());
+  data.labels.assign(y.data(), y.data() + y.size());
+  for (std::size_t row = 0; row < data.rows(); ++row) {
+    const auto values = std::span(data.values).subspan(row * data.features, data.features);
+    const auto labels = std::span(data.labels).subspan(row * data.outputs, data.outputs);
+    const bool known = classes.empty() || (labels[0] >= 0 && labels[0] < float(classes.size()));
+    if (std::ranges::all_of(values, is_finite) && std::ranges::all_of(labels, is_finite) && known)
+      continue;
+    require(guarantee, ErrorKind::usage, "row ", row,
+            known ? ": expected finite numbers in X and y" : ": its label is none of the classes");
+    data.voids.resize(data.rows(), 0);
+    data.voids[row] = 1;
+    std::ranges::fill(values, 0.0F);
+    std::ranges::fill(labels, 0.0F);
+  }
+  return data;
+}
+
+using Pair = std::pair<Floats, Floats>;
+
+// Dealt to all agents, or the rows of one.
+RunData shared_out(DataPair pair, const Config& config, bool deal) {
+  if (deal) return deal_data(std::move(pair), config);
+  return {.train = std::make_shared<const Dataset>(std::move(pair.train)),
+          .test = nullptr,
+          .source = std::move(pair.source),
+          .scaling = pair.scaling};
+}
+
+std::shared_ptr<RunData> arrays(const Config& config, const Floats& X, const Floats& y,
+                                const Names& classes, const std::optional<Pair>& test, bool deal) {
+  const auto options = data_options(config);
+  DataPair pair;
+  pair.train = to_dataset(X, y, classes, options.guarantee);
+  if (test) pair.test = to_dataset(test->first, test->second, classes, options.guarantee);
+  pair.source = concat("arrays, ", pair.train.rows(), " rows");
+  const py::gil_scoped_release released;
+  return std::make_shared<RunData>(
+      shared_out(prepare_data(options, std::move(pair)), config, deal));
+}
+
+std::shared_ptr<RunData> agents_arrays(const Config& config, const std::vector<Pair>& agents,
+                                       const Names& classes, const std::optional<Pair>& test) {
+  const auto options = data_options(config);
+  require(options.scale == FeatureScale::none || options.scale == FeatureScale::unit,
+          ErrorKind::usage, "data.scale: each agent has its own rows; expected none or unit");
+  const FeatureScaling scaling{.kind = options.scale, .bias = options.bias};
+  const auto made = [&](const Pair& rows) {
+    auto data = to_dataset(rows.first, rows.second, classes, options.guarantee);
+    scaling.apply(data);
+    return data;
+  };
+  std::vector<Dataset> all;
+  for (const auto& rows : agents) all.push_back(made(rows));
+  std::shared_ptr<const Dataset> test_data;
+  if (test) test_data = std::make_shared<const Dataset>(made(*test));
+  auto data = join_agents(all, test_data);
+  data.source = concat("arrays of ", all.size(), " agents, ", all.front().rows(), " rows each");
+  data.scaling = scaling;
+  return std::make_shared<RunData>(std::move(data));
+}
+
+// Rows that only a callback model can read: the features are a row's number.
+Dataset numbered_rows(std::size_t first, std::size_t count, const std::optional<Floats>& labels,
+                      const Names& classes) {
+  require(!labels || static_cast<std::size_t>(labels->size()) == count, ErrorKind::usage,
+          "y: expected ", count, " labels, found ", labels ? labels->size() : 0);
+  Dataset data;
+  data.features = 2;
+  data.classes = classes;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const auto [high, low] = encoded_row(i);
+    data.values.push_back(high);
+    data.values.push_back(low);
+  }
+  data.labels = labels ? std::vector<float>(labels->data(), labels->data() + count)
+                       : std::vector<float>(count, 0);
+  return data;
+}
+
+std::shared_ptr<RunData> numbered(const Config& config, std::size_t rows, std::size_t test_rows,
+                                  const std::optional<Floats>& labels,
+                                  const std::optional<Floats>& test_labels, const Names& classes,
+                                  bool deal) {
+  auto options = data_options(config);
+  options.scale = FeatureScale::none;
+  options.bias = false;
+  options.outliers = "none";
+  DataPair pair;
+  pair.train = numbered_rows(0, rows, labels, classes);
+  if (test_rows > 0) pair.test = numbered_rows(rows, test_rows, test_labels, classes);
+  pair.source = concat("the caller's, ", rows, " records");
+  return std::make_shared<RunData>(
+      shared_out(prepare_data(options, std::move(pair)), config, deal));
+}
+
+}  // namespace
+
+void bind_data(py::module_& module) {
+  py::class_<Config>(module, "Config")
+      .def("to_toml", [](const Config& config) { return to_toml(config); })
+      .def_property_readonly("id", [](const Config& config) { return run_id(config); })
+      .def_property_readonly("agents", [](const Config& config) { return config.network.agents; })
+      .def_property_readonly("rounds", [](const Config& config) { return config.algorithm.rounds; })
+      .def_property_readonly("algorithm",
+                             [](const Config& config) { return config.algorithm.name; })
+      .def_property_readonly("guarantee",
+                             [](const Config& config) { return claims_guarantee(config); })
+      .def_property_readonly("regression",
+                             [](const Config& config) { return is_regression(config.model); })
+      .def_property_readonly("classes", [](const Config& config) { return config.data.classes; });
+  module.def("parse_config", [](const std::string& text, const std::string& source,
+                                const std::vector<std::string>& overrides) {
+    return parse_config(text, source, overrides);
+  });
+  module.def("load_config",
+             [](const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+               return load_config(path, overrides);
+             });
+  module.def("config_keys", [] {
+    std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> all;
+    for (const auto& key : config_help())
+      all.emplace_back(key.section, key.name, key.type, key.standard, key.help);
+    return all;
+  });
+  py::class_<RunData, std::shared_ptr<RunData>>(module, "RunData")
+      .def_property_readonly("rows", [](const RunData& data) { return data.train->rows(); });
+  module.def("arrays", &arrays, py::arg("config"), py::arg("X"), py::arg("y"), py::arg("classes"),
+             py::arg("test") = py::none(), py::arg("deal") = true);
+  module.def("agents_arrays", &agents_arrays, py::arg("config"), py::arg("agents"),
+             py::arg("classes"), py::arg("test") = py::none());
+  module.def("numbered", &numbered, py::arg("config"), py::arg("rows"), py::arg("test_rows"),
+             py::arg("labels"), py::arg("test_labels"), py::arg("classes"), py::arg("deal") = true);
+}
+
+}  // namespace porter::python
