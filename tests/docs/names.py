@@ -8,7 +8,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-FOLDERS = "src", "include", "tools", "tests", "examples", "bench", "experiments", "docs", "cmake", "python"
+FOLDERS = "src", "include", "tools", "tests", "examples", "bench", "experiments", "docs", "cmake"
 
 
 def all_text(*patterns):
