@@ -2,6 +2,7 @@
 """Builds the wheel of porterdp with CMake: a PEP 517 backend that needs nothing but Debian's packages."""
 import base64
 import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -38,8 +39,11 @@ def _call(*command):
         raise SystemExit(f"{' '.join(command)} failed:\n{found.stdout[-4000:]}")
 
 
-def _compiled(build):
-    """The compiled part, made for the interpreter that asks."""
+def _compiled():
+    """The compiled part, made for the interpreter that asks; PORTER_WHEEL_CORE names one that is there."""
+    if "PORTER_WHEEL_CORE" in os.environ:
+        return Path(os.environ["PORTER_WHEEL_CORE"])
+    build = ROOT / "build" / f"wheel-{_tag()}"
     _call("cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release", "-DPORTER_UNITY=ON",
           "-DPORTER_TESTS=OFF", "-DPORTER_TOOLS=OFF", "-DPORTER_MPI=OFF", "-DPORTER_PYTHON=ON",
           f"-DPython3_EXECUTABLE={sys.executable}")
@@ -48,11 +52,11 @@ def _compiled(build):
     return build / "python" / NAME / f"_core{suffix}"
 
 
-def _members(build):
+def _members():
     for file in sorted((ROOT / "python" / NAME).iterdir()):
         if file.suffix in (".py", ".pyi", ".typed") or file.name == "py.typed":
             yield f"{NAME}/{file.name}", file.read_bytes()
-    compiled = _compiled(build)
+    compiled = _compiled()
     yield f"{NAME}/{compiled.name}", compiled.read_bytes()
 
 
@@ -62,7 +66,6 @@ def _record(name, content):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    build = Path(os.environ.get("PORTER_WHEEL_BUILD", ROOT / "build" / f"wheel-{_tag()}"))
     info = f"{NAME}-{_version()}.dist-info"
     texts = {
         f"{info}/METADATA": METADATA.format(version=_version()).encode(),
@@ -73,7 +76,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     records = ""
     path = Path(wheel_directory) / file
     path.parent.mkdir(parents=True, exist_ok=True)
-    members = [*_members(build), *texts.items()]
+    members = [*_members(), *texts.items()]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in members:
             wheel.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
@@ -92,10 +95,9 @@ def build_sdist(sdist_directory, config_settings=None):
         content = METADATA.format(version=_version()).encode()
         info = tarfile.TarInfo(f"{folder}/PKG-INFO")
         info.size = len(content)
-        import io
         archive.addfile(info, io.BytesIO(content))
     return file
 
 
 if __name__ == "__main__":
-    print(Path(sys.argv[1] if len(sys.argv) > 1 else "dist") / build_wheel(sys.argv[1] if len(sys.argv) > 1 else "dist"))
+    print(Path(sys.argv[1]) / build_wheel(sys.argv[1]))
