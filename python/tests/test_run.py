@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs, results and folders."""
 import json
+import os
 import subprocess
 import sys
 
@@ -248,4 +249,5 @@ def test_nothing_leaks(two_classes, quick):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     first = many(100)
-    assert many(900) < first + 20_000, "kilobytes"
+    room = 400_000 if "asan" in os.environ.get("LD_PRELOAD", "") else 20_000  # it keeps what was freed for a while
+    assert many(900) < first + room, "kilobytes"
