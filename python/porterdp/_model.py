@@ -12,6 +12,8 @@
     gradient_sum(x, rows)     optional: the sum of gradients, where that is faster than one by one
     start()                   optional: x0
     load(x)                   optional: hears the trained parameters
+    bind(train, test, classes) optional: hears (X, y) of both, y as class numbers, -1 for a label that is
+                              none of the classes, or as targets where classes is 0
 
 Rows from the number of training records on are those of the test set. A gradient must depend on its
 own record alone: what is promised about privacy rests on it.
@@ -80,8 +82,6 @@ def bind(config, model, data, test, label, classes, samples, deal=True):
             raise UsageError("data: with a model of your own expected (X, y); agents get theirs by data.split")
         gathered = _pair(data, label)
         gathered_test = None if test is None else _pair(test, label)
-        if hasattr(model, "bind"):
-            model.bind(gathered, gathered_test, config.regression)
     rows = samples if samples is not None else getattr(model, "samples", None)
     if rows is None and gathered is not None:
         rows = len(gathered[0])
@@ -94,6 +94,9 @@ def bind(config, model, data, test, label, classes, samples, deal=True):
         known = Labels(config, classes, gathered[1])
         labels, names = known.numbers(gathered[1]), known.names
         test_labels = None if gathered_test is None else known.numbers(gathered_test[1])
+        if hasattr(model, "bind"):
+            model.bind((gathered[0], labels), None if gathered_test is None else (gathered_test[0], test_labels),
+                       classes=len(names))
     everything = None if labels is None else (
         labels if test_labels is None else np.concatenate([labels, test_labels]))
     compiled = _core.CallbackModel(Adapter(model, everything, len(names)), dim=int(model.dim),

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from . import _core, _html
-from ._config import make_config, to_toml
-from ._data import run_data
-from ._errors import NumericError, PrivacyError, UsageError
+from ._config import _overrides, _value, make_config, to_toml
+from ._data import Labels, _checked, _pair, run_data
+from ._errors import FileError, NumericError, PrivacyError, UsageError
 from ._model import bind
 from ._progress import Progress
 from .graph import graph as make_graph
@@ -322,7 +322,6 @@ def load(folder):
     """The result of a run that is in a folder."""
     folder = Path(folder)
     if not (folder / "metrics.csv").exists():
-        from ._errors import FileError
         raise FileError(f"{folder}: it holds no run (there is no metrics.csv)")
     return Result(folder)
 
@@ -387,7 +386,6 @@ def sweep(config=None, vary=None, data=None, test=None, *, label=None, seeds=Non
     settings = dict(set or {})
     if data is not None:
         settings.update(_saved(place, data, test, label, make_config(config)))
-    from ._config import _overrides, _value
     if isinstance(config, (str, os.PathLike)) and "\n" not in str(config) and "=" not in str(config):
         path = Path(config)
     else:
@@ -402,7 +400,6 @@ def sweep(config=None, vary=None, data=None, test=None, *, label=None, seeds=Non
 
 def _saved(place, data, test, label, config):
     """Arrays as files, which the runs of a sweep share."""
-    from ._data import Labels, _checked, _pair
     keys, labels = {}, None
     for name, given in (("train", data), ("test", test)):
         if given is None:

@@ -51,19 +51,15 @@ class Model:
         function, _, buffers = make_functional_with_buffers(self.module)
         return lambda parts, x: function(parts, buffers, x)
 
-    def bind(self, data, test, regression):
+    def bind(self, train, test, classes):
         """Takes the records: those of the test set come after those that are trained on."""
-        def tensor(both, kind):
-            parts = [np.asarray(p) for p in both if p is not None]
+        def tensor(parts, kind):
+            parts = [np.asarray(part) for part in parts]
             return torch.as_tensor(np.concatenate(parts) if len(parts) > 1 else parts[0]).to(self.device, kind)
-        self._X = tensor((data[0], test and test[0]), torch.float32)
-        if regression:
-            self._y = tensor((data[1], test and test[1]), torch.float32)
-            return
-        # Labels become class numbers, as the run's have them.
-        values = np.unique(np.asarray(data[1]))
-        numbers = [np.searchsorted(values, np.asarray(y)) for y in (data[1], test and test[1]) if y is not None]
-        self._y = torch.as_tensor(np.concatenate(numbers)).to(self.device, torch.long)
+        both = [train] if test is None else [train, test]
+        self._X = tensor([X for X, _ in both], torch.float32)
+        # Records whose label is none of the classes count for nothing, and are never drawn.
+        self._y = tensor([np.maximum(y, 0) if classes else y for _, y in both], torch.long if classes else torch.float32)
 
     def start(self):
         """The parameters that the module has now."""

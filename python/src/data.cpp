@@ -14,8 +14,25 @@ using Names = std::vector<std::string>;
 
 bool is_finite(float value) { return std::isfinite(value); }
 
-// Rows of X with their labels: class numbers where there are classes, else targets. With a
-// guarantee to keep, a record that is no number stays in its place and counts for nothing.
+bool is_label(float label, const Names& classes) {
+  if (classes.empty()) return is_finite(label);
+  return label >= 0 && label < static_cast<float>(classes.size());
+}
+
+// A record that does not fit is an error; with a guarantee to keep, it stays in its place and
+// counts for nothing, as nobody may see that it does not fit.
+void make_void(Dataset& data, std::size_t row, bool guarantee) {
+  const auto labels = std::span(data.labels).subspan(row * data.outputs, data.outputs);
+  require(guarantee, ErrorKind::usage, "row ", row,
+          std::ranges::all_of(labels, [&](float label) { return is_label(label, data.classes); })
+              ? ": expected finite numbers in X"
+              : ": its label is none of the classes, or no number");
+  data.voids.resize(data.rows(), 0);
+  data.voids[row] = 1;
+  std::ranges::fill(labels, 0.0F);
+}
+
+// Rows of X with their labels: class numbers where there are classes, else targets.
 Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool guarantee) {
   require(X.ndim() == 2 && X.shape(0) > 0 && X.shape(1) > 0, ErrorKind::usage,
           "X: expected rows x features, found ", X.ndim(), " dimensions or none of them");
@@ -30,16 +47,11 @@ Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool 
   data.labels.assign(y.data(), y.data() + y.size());
   for (std::size_t row = 0; row < data.rows(); ++row) {
     const auto values = std::span(data.values).subspan(row * data.features, data.features);
-    const auto labels = std::span(data.labels).subspan(row * data.outputs, data.outputs);
-    const bool known = classes.empty() || (labels[0] >= 0 && labels[0] < float(classes.size()));
-    if (std::ranges::all_of(values, is_finite) && std::ranges::all_of(labels, is_finite) && known)
+    if (std::ranges::all_of(values, is_finite) &&
+        std::ranges::all_of(data.targets(row), [&](float y) { return is_label(y, classes); }))
       continue;
-    require(guarantee, ErrorKind::usage, "row ", row,
-            known ? ": expected finite numbers in X and y" : ": its label is none of the classes");
-    data.voids.resize(data.rows(), 0);
-    data.voids[row] = 1;
+    make_void(data, row, guarantee);
     std::ranges::fill(values, 0.0F);
-    std::ranges::fill(labels, 0.0F);
   }
   return data;
 }
@@ -90,7 +102,7 @@ std::shared_ptr<RunData> agents_arrays(const Config& config, const std::vector<P
 
 // Rows that only a callback model can read: the features are a row's number.
 Dataset numbered_rows(std::size_t first, std::size_t count, const std::optional<Floats>& labels,
-                      const Names& classes) {
+                      const Names& classes, bool guarantee) {
   require(!labels || static_cast<std::size_t>(labels->size()) == count, ErrorKind::usage,
           "y: expected ", count, " labels, found ", labels ? labels->size() : 0);
   Dataset data;
@@ -103,6 +115,8 @@ Dataset numbered_rows(std::size_t first, std::size_t count, const std::optional<
   }
   data.labels = labels ? std::vector<float>(labels->data(), labels->data() + count)
                        : std::vector<float>(count, 0);
+  for (std::size_t i = 0; i < count && labels; ++i)
+    if (!is_label(data.labels[i], classes)) make_void(data, i, guarantee);
   return data;
 }
 
@@ -115,8 +129,9 @@ std::shared_ptr<RunData> numbered(const Config& config, std::size_t rows, std::s
   options.bias = false;
   options.outliers = "none";
   DataPair pair;
-  pair.train = numbered_rows(0, rows, labels, classes);
-  if (test_rows > 0) pair.test = numbered_rows(rows, test_rows, test_labels, classes);
+  pair.train = numbered_rows(0, rows, labels, classes, options.guarantee);
+  if (test_rows > 0)
+    pair.test = numbered_rows(rows, test_rows, test_labels, classes, options.guarantee);
   pair.source = concat("the caller's, ", rows, " records");
   return std::make_shared<RunData>(
       shared_out(prepare_data(options, std::move(pair)), config, deal));

@@ -123,6 +123,11 @@ def test_with_a_guarantee_no_record_is_an_error(two_classes, plain):
                "privacy": {"epsilon": 2, "noise": "secure"}}
     result = porterdp.run(private, data=two_classes, model=Wrong(two_classes, broken), classes=[0, 1])
     assert result.privacy.guaranteed
+    X, y = two_classes
+    strange = np.where(np.arange(len(y)) == 5, 7, y)  # a label that nobody knows
+    porterdp.run(private, data=(X, strange), model=Logistic(X, y), classes=[0, 1])
+    with pytest.raises(ValueError, match="row 5: its label"):
+        porterdp.run(plain, data=(X, strange), model=Logistic(X, y), classes=[0, 1])
     assert any("caller's own" in text for text in result.privacy["not_covered"])
     assert result.summary["model"] == "own"
 

@@ -124,7 +124,7 @@ def test_a_broken_record_is_an_error_or_counts_for_nothing(two_classes, quick):
     X, y = two_classes
     X = X.copy()
     X[3, 2] = np.nan
-    with pytest.raises(ValueError, match="row 3"):
+    with pytest.raises(ValueError, match="row 3: expected finite"):
         porterdp.run(quick, data=(X, y))
     private = {"algorithm": {"name": "porter-dp", "rounds": 5, "step": 0.1, "batch": 500}, "network.agents": 4,
                "privacy": {"epsilon": 2, "noise": "secure"}}

@@ -42,7 +42,9 @@ PrivacyStatement privacy_statement(const Trainer& trainer) {
                ", which are computed from raw data"));
   if (trainer.parts().own_model)
     statement.not_covered.push_back(
-        "a model of the caller's own, if its gradient of one record depends on other records");
+        "a model of the caller's own, if its gradient of one record depends on others or if it "
+        "fails "
+        "because of one");
   return statement;
 }
 
