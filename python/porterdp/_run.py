@@ -205,6 +205,8 @@ class Simulation:
         if W is not None and graph is None:
             W = np.asarray(W, dtype=float)
             graph = make_graph([(i, j) for i in range(len(W)) for j in range(i) if W[i, j] or W[j, i]], len(W))
+        if W is not None:
+            _check_weights(W, graph)
         compiled = numbered = self._labels = None
         self.own_model = model
         if model is not None:
@@ -302,6 +304,17 @@ class Simulation:
         if self.own_model is not None and hasattr(self.own_model, "load"):
             self.own_model.load(self._run.arrays()["x_mean"])
         return Result(out, keep, self.own_model, self._labels)
+
+
+def _check_weights(W, graph):
+    """Sums, zeros and mixing rate, as for a matrix from a file."""
+    with tempfile.TemporaryDirectory(prefix="porterdp-") as folder:
+        file = os.path.join(folder, "W.npy")
+        np.save(file, np.asarray(W, dtype=float))
+        try:
+            _core.make_mixing("file:" + file, graph)
+        except UsageError as error:
+            raise UsageError(str(error).replace("file:" + file, "W").replace(file, "W")) from None
 
 
 def run(config=None, data=None, test=None, *, out=None, callbacks=(), progress=None, **sources):

@@ -34,8 +34,9 @@ def test_runs_on_given_graphs_and_weights(two_classes, quick):
     given = porterdp.run(quick, data=two_classes, graph=ring, W=W)
     assert np.array_equal(given.arrays["X"], named.arrays["X"])
     assert np.array_equal(porterdp.run(quick, data=two_classes, W=W).arrays["X"], named.arrays["X"])
-    with pytest.raises(ValueError, match="4 x 4"):
-        porterdp.run(quick, data=two_classes, graph=ring, W=np.eye(3))
+    for wrong in (np.eye(3), np.full((4, 4), 0.25), W * 1.1, W * np.nan, np.eye(4)):
+        with pytest.raises(ValueError, match="W"):
+            porterdp.run(quick, data=two_classes, graph=ring, W=wrong)
 
 
 def test_compressors_have_their_bytes_and_bounds():
