@@ -48,7 +48,8 @@ Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool 
   for (std::size_t row = 0; row < data.rows(); ++row) {
     const auto values = std::span(data.values).subspan(row * data.features, data.features);
     if (std::ranges::all_of(values, is_finite) &&
-        std::ranges::all_of(data.targets(row), [&](float y) { return is_label(y, classes); }))
+        std::ranges::all_of(data.targets(row),
+                            [&](float label) { return is_label(label, classes); }))
       continue;
     make_void(data, row, guarantee);
     std::ranges::fill(values, 0.0F);
