@@ -45,8 +45,8 @@ options = parser.parse_args()
 model = Model(network(), torch.nn.functional.cross_entropy)
 config = {
     "network": {"agents": 10, "graph": "erdos-renyi:0.8"},
-    "algorithm": {"name": "porter-sweep", "rounds": 10 if options.quick else options.rounds, "batch": 600, "step": 2.0,
-                  "momentum": 0.04, "clip": "linear:1", "compressor": "random_k:0.05"},
+    "algorithm": {"name": "porter-sweep", "rounds": 10 if options.quick else options.rounds, "batch": 600, "step": 3.0,
+                  "momentum": 0.08, "clip": "linear:1", "compressor": "random_k:0.1"},
     "privacy": {"epsilon": options.epsilon, "delta": 1e-5, "noise": "secure"},
     "run": {"evaluate": "end"},
 }

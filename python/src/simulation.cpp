@@ -41,42 +41,73 @@ void copy_into(const py::object& given, Rows& rows, const char* what) {
     std::copy_n(array.data() + i * rows.dim(), rows.dim(), rows.row(i).begin());
 }
 
+// An object of Python that C++ may let go of without the interpreter's lock.
+struct Held {
+  explicit Held(py::object given) : object(std::move(given)) {}
+  ~Held() {
+    const py::gil_scoped_acquire acquired;
+    object = py::object();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  py::object object;
+};
+
+// What `gradients` and `mix` of a step work with; a script may keep them, but not use them later.
+struct LiveRound {
+  ScriptedRound* round;
+  Rows space;
+
+  const Rows& use(const py::object& given, const char* what,
+                  const Rows& (ScriptedRound::*call)(const Rows&)) {
+    require(round != nullptr, ErrorKind::usage, what, " is for the step that it was given to");
+    copy_into(given, space, what);
+    const py::gil_scoped_release released;
+    return (round->*call)(space);
+  }
+};
+
+ScriptedMethod::From parse_from(const std::string& from) {
+  require(from == "start" || from == "zero", ErrorKind::usage,
+          "channels: expected \"start\" or \"zero\" for each, found \"", from, "\"");
+  return from == "start" ? ScriptedMethod::From::start : ScriptedMethod::From::zero;
+}
+
+void step_in_python(const py::object& method, const std::vector<std::string>& matrices,
+                    ScriptedRound& round) {
+  const py::gil_scoped_acquire acquired;
+  const py::object kept = keeper(round);
+  for (const auto& name : matrices)
+    method.attr(name.c_str()) = view(round.matrix(name), kept, true);
+  const auto live =
+      std::make_shared<LiveRound>(LiveRound{&round, Rows(round.X().agents(), round.X().dim())});
+  const std::shared_ptr<void> ended(nullptr, [live](void*) { live->round = nullptr; });
+  const auto gradients = py::cpp_function([live, kept](const py::object& at) {
+    return view(live->use(at, "gradients(X)", &ScriptedRound::gradients), kept, false);
+  });
+  const auto mix = py::cpp_function([live, kept](const py::object& V) {
+    return view(live->use(V, "mix(V)", &ScriptedRound::mix), kept, false);
+  });
+  method.attr("step")(view(round.X(), kept, true), gradients, mix);
+}
+
 // A method that Python writes: an object with step(X, gradients, mix), and with `channels` and
 // `matrices` where it has more than one vector.
-std::unique_ptr<Algorithm> python_method(const AlgorithmSetup& setup, const py::object& method) {
+std::unique_ptr<Algorithm> python_method(const AlgorithmSetup& setup,
+                                         const std::shared_ptr<Held>& held) {
   const py::gil_scoped_acquire acquired;
+  const auto& method = held->object;
   ScriptedMethod scripted;
   if (py::hasattr(method, "channels")) {
     scripted.channels.clear();
-    for (const auto& from : method.attr("channels").cast<std::vector<std::string>>()) {
-      require(from == "start" || from == "zero", ErrorKind::usage,
-              "channels: expected \"start\" or \"zero\" for each, found \"", from, "\"");
-      scripted.channels.push_back(from == "start" ? ScriptedMethod::From::start
-                                                  : ScriptedMethod::From::zero);
-    }
+    for (const auto& from : method.attr("channels").cast<std::vector<std::string>>())
+      scripted.channels.push_back(parse_from(from));
   }
   if (py::hasattr(method, "matrices"))
     scripted.matrices = method.attr("matrices").cast<std::vector<std::string>>();
-  const auto space = std::make_shared<Rows>(setup.problem.agents, setup.start.size());
-  scripted.step = [method, space, names = scripted.matrices](ScriptedRound& round) {
-    const py::gil_scoped_acquire held;
-    const py::object kept = keeper(round);
-    for (const auto& name : names) method.attr(name.c_str()) = view(round.matrix(name), kept, true);
-    const auto gradients = py::cpp_function([&](const py::object& at) {
-      copy_into(at, *space, "gradients(X)");
-      const py::gil_scoped_release released;
-      const Rows& G = round.gradients(*space);
-      const py::gil_scoped_acquire again;
-      return view(G, kept, false);
-    });
-    const auto mix = py::cpp_function([&](const py::object& V) {
-      copy_into(V, *space, "mix(V)");
-      const py::gil_scoped_release released;
-      const Rows& gap = round.mix(*space);
-      const py::gil_scoped_acquire again;
-      return view(gap, kept, false);
-    });
-    method.attr("step")(view(round.X(), kept, true), gradients, mix);
+  scripted.step = [held, names = scripted.matrices](ScriptedRound& round) {
+    step_in_python(held->object, names, round);
   };
   return make_scripted(setup, std::move(scripted));
 }
@@ -133,8 +164,8 @@ class Simulation {
     if (start) sources.start = to_vector(*start);
     sources.compressor = std::move(compressor);
     if (!method.is_none())
-      sources.algorithm = [method](const AlgorithmSetup& setup) {
-        return python_method(setup, method);
+      sources.algorithm = [held = std::make_shared<Held>(method)](const AlgorithmSetup& setup) {
+        return python_method(setup, held);
       };
     const py::gil_scoped_release released;
     trainer_ = std::make_unique<Trainer>(assemble(config, std::move(sources)));

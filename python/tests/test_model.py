@@ -204,6 +204,11 @@ def test_rows_of_a_method_outlive_it(two_classes, quick):
     class Keeper(Choco):
         def step(self, X, gradients, mix):
             kept.append((X, gradients(X), mix(X)))
+            self.functions = gradients, mix
 
-    porterdp.run(quick, data=two_classes, algorithm=Keeper(0.5, 0.1))
+    keeper = Keeper(0.5, 0.1)
+    porterdp.run(quick, data=two_classes, algorithm=keeper)
     assert all(np.isfinite(rows).all() for rows in kept[-1])
+    for function in keeper.functions:
+        with pytest.raises(ValueError, match="for the step"):
+            function(kept[-1][0])
