@@ -74,6 +74,9 @@ class Labels:
             return np.ascontiguousarray(y, dtype=np.float32)
         if y.ndim != 1:
             raise UsageError(f"y: expected one label for each row, found {y.ndim} dimensions")
+        texts = "OSU"
+        if (self.values.dtype.kind in texts) != (y.dtype.kind in texts):
+            raise UsageError(f"classes: expected labels of the kind that y has, found {self.values.dtype} beside {y.dtype}")
         order = np.argsort(self.values, kind="stable")
         place = np.searchsorted(self.values, y, sorter=order)
         place = np.minimum(place, len(self.values) - 1)

@@ -24,7 +24,7 @@ from . import _core
 from ._data import Labels, _pair
 from ._errors import UsageError
 
-MEMORY = 256 << 20  # bytes of gradients in one call
+MEMORY = 32 << 20  # bytes of gradients in one call; much more costs page faults
 
 
 class Adapter:

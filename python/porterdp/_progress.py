@@ -40,5 +40,8 @@ class Progress:
             print("\r" + text, end="", file=sys.stderr, flush=True)
 
     def close(self):
+        if self.handle is not None:
+            from IPython.display import HTML
+            self.handle.update(HTML(""))
         if self.shown and not self.notebook:
             print("\r\033[K" if sys.stderr.isatty() else "\n", end="", file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 """Runs: one call, or step by step."""
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -153,6 +154,8 @@ class Result:
         """The trained model; one of your own comes back with the average as its parameters."""
         if self._own is not None:
             return self._own
+        if self.summary.get("model") == "own":
+            raise UsageError("the model was the caller's own; its trained parameters are arrays[\"x_mean\"]")
         return TrainedModel(self.folder / "model.npz", labels=self._labels)
 
     def report(self, path, title="Training report"):
@@ -161,7 +164,8 @@ class Result:
 
     def save(self, folder):
         """Copies the run's folder to one that stays."""
-        import shutil
+        if os.path.exists(folder):
+            raise FileError(f"{folder}: it is there already")
         shutil.copytree(self.folder, folder)
         self.folder, self._keep = Path(folder), None
 
@@ -194,11 +198,13 @@ class Simulation:
             settings["network.graph"], graph = graph, None
         if algorithm is not None and not callable(getattr(algorithm, "step", None)):
             raise UsageError("algorithm: expected an object with step(X, gradients, mix)")
+        if isinstance(compressor, str):
+            settings["algorithm.compressor"], compressor = compressor, None
         if graph is not None:
             graph = make_graph(graph)
-            settings.setdefault("network.agents", graph.nodes)
+            _set_agents(config, settings, graph.nodes, "graph")
         if isinstance(data, list) and data:
-            settings.setdefault("network.agents", len(data))
+            _set_agents(config, settings, len(data), "data")
         if data is not None or model is not None:
             settings.setdefault("data.name", "given")
         self._config = make_config(config, settings)
@@ -306,6 +312,14 @@ class Simulation:
         return Result(out, keep, self.own_model, self._labels)
 
 
+def _set_agents(config, settings, agents, what):
+    """As many as there are; a config that says otherwise, and does not leave it open, contradicts."""
+    said = make_config(config, settings).agents
+    if said not in (agents, make_config({}).agents):
+        raise UsageError(f"network.agents: expected {agents}, as {what} has them, found {said}")
+    settings["network.agents"] = agents
+
+
 def _check_weights(W, graph):
     """Sums, zeros and mixing rate, as for a matrix from a file."""
     with tempfile.TemporaryDirectory(prefix="porterdp-") as folder:
@@ -358,6 +372,8 @@ class Comparison(list):
     def __str__(self):
         return self._text
 
+    __repr__ = __str__
+
     def _repr_html_(self):
         return self._html
 
@@ -383,11 +399,14 @@ class Sweep:
     def best(self):
         return (self.folder / "best.toml").read_text(encoding="utf-8")
 
+    def __repr__(self):
+        return f"<Sweep, best {self.summary['best']['values'] if self.summary.get('best') else None}>"
+
     def _repr_html_(self):
         return self._html + "".join(f"<p>{note}</p>" for note in self.notes)
 
 
-def sweep(config=None, vary=None, data=None, test=None, *, label=None, seeds=None, folds=None, metric=None,
+def sweep(config=None, vary=None, data=None, test=None, *, label=None, classes=None, seeds=None, folds=None, metric=None,
           random=None, set=None, out=None, jobs=0):
     """Searches for the best settings: vary={"algorithm.step": [0.01, 0.1]} or "log:0.01..1:5"."""
     keep = None
@@ -398,7 +417,7 @@ def sweep(config=None, vary=None, data=None, test=None, *, label=None, seeds=Non
     place.mkdir(parents=True, exist_ok=True)
     settings = dict(set or {})
     if data is not None:
-        settings.update(_saved(place, data, test, label, make_config(config)))
+        settings.update(_saved(place, data, test, label, classes, make_config(config, settings)))
     if isinstance(config, (str, os.PathLike)) and "\n" not in str(config) and "=" not in str(config):
         path = Path(config)
     else:
@@ -411,14 +430,14 @@ def sweep(config=None, vary=None, data=None, test=None, *, label=None, seeds=Non
     return Sweep(out, found, keep)
 
 
-def _saved(place, data, test, label, config):
+def _saved(place, data, test, label, classes, config):
     """Arrays as files, which the runs of a sweep share."""
     keys, labels = {}, None
     for name, given in (("train", data), ("test", test)):
         if given is None:
             continue
         X, y = _checked(_pair(given, label))
-        labels = labels or Labels(config, None, y)
+        labels = labels or Labels(config, classes, y)
         np.savez(place / f"{name}.npz", X=X, y=labels.numbers(y))
         keys[f"data.{name}"] = str((place / f"{name}.npz").resolve())
     return keys

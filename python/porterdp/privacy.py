@@ -7,12 +7,12 @@ sigma * batch / clip, the noise on the *sum* in units of one clip.
 """
 import math
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from . import _core
 from ._errors import UsageError
 
-__all__ = ["Epsilon", "Phase", "epsilon", "delta", "sigma", "noise_multiplier", "curve", "plan", "audit"]
+__all__ = ["Epsilon", "Phase", "audit", "curve", "delta", "epsilon", "noise_multiplier", "plan", "renyi_epsilon", "sigma"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,16 @@ class Phase:
     adjacency: str = "replace"
     level: str = "record"
 
+    def _check(self):
+        for name in ("rounds", "m", "batch"):
+            value = getattr(self, name)
+            if value is None and name != "rounds":
+                continue
+            if not isinstance(value, (int, float)) and not hasattr(value, "item") or int(value) != value or value < 1:
+                raise UsageError(f"{name}: expected a whole number of at least 1, found {value!r}")
+        if not self.clip > 0:
+            raise UsageError(f"clip: expected a number above 0, found {self.clip!r}")
+
     def _multiplier(self):
         if (self.sigma is None) == (self.noise_multiplier is None):
             raise UsageError("expected either sigma or noise_multiplier")
@@ -62,6 +72,7 @@ class Phase:
         return self.sigma * batch / self.clip
 
     def _event(self, noise=None):
+        self._check()
         if self.sampler == "poisson":
             if self.q is None and (self.m is None or self.batch is None):
                 raise UsageError("sampler poisson: expected q, or batch and m")
@@ -69,10 +80,6 @@ class Phase:
             raise UsageError(f"sampler {self.sampler}: expected m" + (" and batch" if self.sampler == "fixed" else ""))
         elif self.q is not None:
             raise UsageError("q is for Poisson sampling: sampler=\"poisson\"")
-        for name in ("rounds", "m", "batch"):
-            value = getattr(self, name)
-            if value is not None and (int(value) != value or value < 1):
-                raise UsageError(f"{name}: expected a whole number of at least 1, found {value}")
         return _core.Event(sampler=self.sampler, adjacency=self.adjacency, level=self.level,
                            records=int(self.m or 0), batch=int(self.batch or 0),
                            rate=None if self.q is None else float(self.q),
@@ -105,7 +112,7 @@ def _tree(event, count=1):
 def _phases(phases, single):
     if phases is None:
         return [Phase(**single)]
-    given = [name for name, value in single.items() if value is not None and name not in _STANDARD]
+    given = [name for name, value in single.items() if value is not None and value != _STANDARD.get(name)]
     if given:
         raise UsageError(f"{given[0]}: it belongs into the phases that are given")
     if type(phases).__name__.endswith("DpEvent"):
@@ -113,7 +120,7 @@ def _phases(phases, single):
     return [p if isinstance(p, Phase) else Phase(**p) for p in phases]
 
 
-_STANDARD = ("clip", "sampler", "adjacency", "level")
+_STANDARD = {"clip": 1.0, "sampler": "fixed", "adjacency": "replace", "level": "record"}
 
 
 def _single(rounds, m, batch, q, sigma, noise_multiplier, clip, sampler, adjacency, level):
@@ -121,24 +128,33 @@ def _single(rounds, m, batch, q, sigma, noise_multiplier, clip, sampler, adjacen
                 sampler=sampler, adjacency=adjacency, level=level)
 
 
-def _rounded_up(value):
-    """Six digits, never less than the value."""
+def _rounded(value, way):
+    """Six digits, to the safe side."""
     if value in (0, math.inf):
         return f"{value:g}"
     place = Decimal(10) ** (Decimal(value).adjusted() - 5)
-    return f"{float((Decimal(value) / place).to_integral_value(ROUND_CEILING) * place):.6g}"
+    return f"{float((Decimal(value) / place).to_integral_value(way) * place):.6g}"
+
+
+def _neighbours(phase):
+    if phase.level == "agent":
+        return "all records of an agent"
+    if phase.adjacency == "replace":
+        return "one record replaced"
+    # Rate and divisor that are made from m are the same for both neighbours.
+    return "one record added or removed" if phase.m is None else "one record there or zeroed out"
 
 
 def _sentence(phases, lower, upper, delta):
-    first = phases[0] if phases else None
-    if first is None:
+    if not phases:
         return "nothing is released: epsilon 0"
     rounds = sum(p.rounds for p in phases)
-    kinds = {p.sampler for p in phases}
-    neighbours = {"replace": "one record replaced", "add-remove": "one record added or removed"}[first.adjacency]
-    what = "all records of an agent" if first.level == "agent" else neighbours
-    return (f"certified epsilon in [{lower:.6g}, {_rounded_up(upper)}] at delta = {delta:g} "
-            f"({what}, {'/'.join(sorted(kinds))} sampling, {rounds} rounds)")
+    kinds = "/".join(sorted({p.sampler for p in phases}))
+    least = min((p.m for p in phases if p.m is not None), default=None)
+    warning = "" if least is None or delta < 1 / least else \
+        f"; delta is not below 1/m = {1 / least:g}: whatever epsilon is, that permits publishing a record"
+    return (f"certified epsilon in [{_rounded(lower, ROUND_FLOOR)}, {_rounded(upper, ROUND_CEILING)}] at delta = "
+            f"{delta:g} ({_neighbours(phases[0])}, {kinds} sampling, {rounds} rounds){warning}")
 
 
 def epsilon(phases=None, *, delta, rounds=None, m=None, batch=None, q=None, sigma=None, noise_multiplier=None,
@@ -160,6 +176,13 @@ def delta(phases=None, *, epsilon, rounds=None, m=None, batch=None, q=None, sigm
     """The smallest certified delta at this epsilon."""
     found = _phases(phases, _single(rounds, m, batch, q, sigma, noise_multiplier, clip, sampler, adjacency, level))
     return _core.delta([p._event() for p in found], epsilon) if found else 0.0
+
+
+def renyi_epsilon(phases=None, *, delta, rounds=None, m=None, batch=None, q=None, sigma=None, noise_multiplier=None,
+                  clip=1.0, sampler="fixed", adjacency="replace", level="record"):
+    """A looser bound by Renyi differential privacy, computed independently: what many accountants print."""
+    found = _phases(phases, _single(rounds, m, batch, q, sigma, noise_multiplier, clip, sampler, adjacency, level))
+    return _core.renyi_epsilon([p._event() for p in found], delta) if found else 0.0
 
 
 def noise_multiplier(*, epsilon, delta, rounds, m=None, batch=None, q=None, clip=1.0, sampler="fixed",

@@ -54,7 +54,9 @@ class _Estimator(BaseEstimator):
             config["privacy"] = {"epsilon": self.epsilon, "delta": self.delta,
                                  "noise": "secure" if self.random_state is None else "simulated"}
         for key, value in (self.config or {}).items():
-            section, name = key.split(".", 1)
+            section, dot, name = key.partition(".")
+            if not dot:
+                raise UsageError(f"config: expected \"section.key\", found {key!r}")
             config.setdefault(section, {})[name] = value
         return config
 

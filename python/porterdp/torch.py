@@ -19,7 +19,7 @@ _MIXES_RECORDS = (torch.nn.modules.batchnorm._BatchNorm,)
 class Model:
     """`module` with `loss(prediction, label)`, both of a batch; the mean of it is what is trained.
 
-    Parameters are in one vector, in the order of `module.named_parameters()`. At the end of a run the
+    Parameters that require gradients are in one vector, in the order of `module.named_parameters()`. At the end of a run the
     module holds the average of the agents. `device`: where to compute; `chunk`: the most records in
     one call to `loss` when a run is evaluated.
     """
@@ -34,9 +34,12 @@ class Model:
         self.device = torch.device(device or "cpu")
         self.module = module.to(self.device)
         self._loss, self.chunk = loss, chunk
-        self._names = [name for name, _ in module.named_parameters()]
-        self._shapes = [p.shape for _, p in module.named_parameters()]
-        self._sizes = [p.numel() for _, p in module.named_parameters()]
+        trained = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        if not trained:
+            raise UsageError("module: it has no parameters that require gradients")
+        self._names = [name for name, _ in trained]
+        self._shapes = [p.shape for _, p in trained]
+        self._sizes = [p.numel() for _, p in trained]
         self.dim = sum(self._sizes)
         self._call = self._functional()
         one = grad(self._loss_of)
@@ -44,12 +47,21 @@ class Model:
                                randomness="different")
         self._X = self._y = None
 
+    def _trained(self):
+        parameters = dict(self.module.named_parameters())
+        return [parameters[name] for name in self._names]
+
     def _functional(self):
+        """Of the parameters that are trained; the others stay as they are."""
         if functional_call is not None:
-            buffers = dict(self.module.named_buffers())
-            return lambda parts, x: functional_call(self.module, {**dict(zip(self._names, parts)), **buffers}, (x,))
+            return lambda parts, x: functional_call(self.module, dict(zip(self._names, parts)), (x,))
         function, _, buffers = make_functional_with_buffers(self.module)
-        return lambda parts, x: function(parts, buffers, x)
+        every = [(name, p.detach()) for name, p in self.module.named_parameters()]
+
+        def call(parts, x):
+            given = dict(zip(self._names, parts))
+            return function(tuple(given.get(name, p) for name, p in every), buffers, x)
+        return call
 
     def bind(self, train, test, classes):
         """Takes the records: those of the test set come after those that are trained on."""
@@ -63,13 +75,13 @@ class Model:
 
     def start(self):
         """The parameters that the module has now."""
-        return torch.cat([p.detach().reshape(-1).cpu() for p in self.module.parameters()]).double().numpy()
+        return torch.cat([p.detach().reshape(-1).cpu() for p in self._trained()]).double().numpy()
 
     def load(self, x):
         """Puts a vector of parameters into the module."""
         parts = torch.split(torch.as_tensor(np.array(x)), self._sizes)
         with torch.no_grad():
-            for parameter, part in zip(self.module.parameters(), parts):
+            for parameter, part in zip(self._trained(), parts):
                 parameter.copy_(part.reshape(parameter.shape))
 
     def _split(self, X):

@@ -78,6 +78,7 @@ void step_in_python(const py::object& method, const std::vector<std::string>& ma
                     ScriptedRound& round) {
   const py::gil_scoped_acquire acquired;
   const py::object kept = keeper(round);
+  method.attr("round") = round.number();
   for (const auto& name : matrices)
     method.attr(name.c_str()) = view(round.matrix(name), kept, true);
   const auto live =

@@ -130,6 +130,8 @@ def test_with_a_guarantee_no_record_is_an_error(two_classes, plain):
         porterdp.run(plain, data=(X, strange), model=Logistic(X, y), classes=[0, 1])
     assert any("caller's own" in text for text in result.privacy["not_covered"])
     assert result.summary["model"] == "own"
+    with pytest.raises(ValueError, match="the caller's own"):
+        porterdp.load(result.folder).model
 
 
 def test_what_is_no_model_or_no_method(two_classes, plain):
@@ -170,7 +172,10 @@ class Beer:
 
 def test_a_method_in_python_equals_ours(two_classes, quick):
     choco = {**quick, "algorithm": {**quick["algorithm"], "name": "choco-sgd"}}
-    theirs = porterdp.run(choco, data=two_classes, algorithm=Choco(0.5, 0.1))
+    method = Choco(0.5, 0.1)
+    theirs = porterdp.run(choco, data=two_classes, algorithm=method)
+    assert method.round == 200
+    assert any("method of the caller" in text for text in theirs.privacy["not_covered"])
     ours = porterdp.run(choco, data=two_classes)
     assert np.array_equal(theirs.arrays["X"], ours.arrays["X"])
     assert np.array_equal(theirs.metrics.bits_per_agent, ours.metrics.bits_per_agent)

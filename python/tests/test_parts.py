@@ -34,6 +34,8 @@ def test_runs_on_given_graphs_and_weights(two_classes, quick):
     given = porterdp.run(quick, data=two_classes, graph=ring, W=W)
     assert np.array_equal(given.arrays["X"], named.arrays["X"])
     assert np.array_equal(porterdp.run(quick, data=two_classes, W=W).arrays["X"], named.arrays["X"])
+    assert np.array_equal(porterdp.run(quick, data=two_classes, compressor="top_k:0.5").arrays["X"],
+                          porterdp.run(quick, data=two_classes, compressor=porterdp.compressor("top_k:0.5")).arrays["X"])
     for wrong in (np.eye(3), np.full((4, 4), 0.25), W * 1.1, W * np.nan, np.eye(4)):
         with pytest.raises(ValueError, match="W"):
             porterdp.run(quick, data=two_classes, graph=ring, W=wrong)

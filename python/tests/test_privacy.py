@@ -110,6 +110,11 @@ def test_statements_round_against_us():
     found = privacy.epsilon(**SETTING, delta=1e-5)
     printed = float(str(found).split(", ")[1].split("]")[0])
     assert printed >= found.upper and printed == pytest.approx(found.upper, rel=1e-5)
+    least = float(str(found).split("[")[1].split(",")[0])
+    assert least <= found.lower and least == pytest.approx(found.lower, rel=1e-5)
+    assert "publishing a record" in str(privacy.epsilon(**SETTING, delta=1e-3))
+    assert "zeroed out" in str(privacy.epsilon(**SETTING, sampler="poisson", adjacency="add-remove", delta=1e-5))
+    assert privacy.renyi_epsilon(**SETTING, delta=1e-5) > found.upper
     assert float(found) == found.upper
     assert "Certified" in found._repr_html_()
 
@@ -119,6 +124,10 @@ def test_statements_round_against_us():
     (dict(rounds=10, m=100, noise_multiplier=1.0), "expected m and batch"),
     (dict(rounds=10, m=100, batch=10, q=0.1, noise_multiplier=1.0), "Poisson"),
     (dict(rounds=10, sampler="poisson", noise_multiplier=1.0), "expected q"),
+    (dict(m=100, batch=10, noise_multiplier=1.0), "rounds"),
+    (dict(rounds="1e3", m=100, batch=10, noise_multiplier=1.0), "rounds"),
+    (dict(rounds=10, m=100, batch=10, sigma=1.0, clip=0), "clip"),
+    (dict(phases=[SETTING], sampler="poisson"), "sampler: it belongs into the phases"),
     (dict(rounds=1.5, m=100, batch=10, noise_multiplier=1.0), "whole number"),
     (dict(rounds=10, m=100, batch=10, noise_multiplier=1.0, sampler="sometimes"), "fixed, poisson, full"),
     (dict(rounds=10, m=100, batch=200, noise_multiplier=1.0), "batch"),

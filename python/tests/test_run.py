@@ -144,7 +144,7 @@ def test_a_broken_record_is_an_error_or_counts_for_nothing(two_classes, quick):
 ])
 def test_says_what_is_wrong_with_data(data, text, quick):
     with pytest.raises(ValueError, match=text):
-        porterdp.run(quick, data=data)
+        porterdp.run({"algorithm": quick["algorithm"]}, data=data)
 
 
 def test_a_frame_without_its_label(quick):
@@ -206,6 +206,26 @@ def test_folders_reports_comparisons(two_classes, quick, tmp_path):
     assert porterdp.load(tmp_path / "kept").metrics.loss[-1] == kept.metrics.loss[-1]
     with pytest.raises(OSError, match="no run"):
         porterdp.load(tmp_path)
+    with pytest.raises(OSError, match="there already"):
+        kept.save(tmp_path / "kept")
+
+
+def test_a_sweep_of_a_regression_has_targets(two_classes, tmp_path):
+    X, _ = two_classes
+    base = {"network.agents": 4, "algorithm": {"name": "dsgd", "rounds": 50, "batch": 50, "compressor": "identity"}}
+    porterdp.sweep(base, {"algorithm.step": [0.1, 0.2]}, data=(X, X[:, 0] * 0.5), seeds=1, out=tmp_path / "sweep",
+                   set={"model.name": "linear", "model.loss": "squared"})
+    assert np.load(tmp_path / "sweep.config" / "train.npz")["y"] == pytest.approx(X[:, 0] * 0.5)
+
+
+def test_classes_of_another_kind(two_classes, quick):
+    with pytest.raises(ValueError, match="of the kind that y has"):
+        porterdp.run(quick, data=two_classes, classes=["0", "1"])
+
+
+def test_agents_that_contradict(two_classes, quick):
+    with pytest.raises(ValueError, match="network.agents: expected 6, as graph has them, found 4"):
+        porterdp.run(quick, data=two_classes, graph=porterdp.graph("ring", 6))
 
 
 def test_sweeps(two_classes, quick, tmp_path):

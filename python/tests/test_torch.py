@@ -66,6 +66,16 @@ def test_convolutions_and_other_parts():
     assert result.metrics.last["train_accuracy"] > 0.6
 
 
+def test_frozen_parameters_stay(three_classes):
+    module = network()
+    module[0].weight.requires_grad = False
+    frozen = module[0].weight.detach().clone()
+    model = Model(module, torch.nn.functional.cross_entropy)
+    assert model.dim == 16 + 48 + 3
+    result = porterdp.run(CONFIG, data=three_classes, model=model)
+    assert torch.equal(module[0].weight, frozen) and result.metrics.last["train_accuracy"] > 0.4
+
+
 def test_refuses_what_mixes_records():
     with pytest.raises(ValueError, match="BatchNorm1d"):
         Model(torch.nn.Sequential(torch.nn.BatchNorm1d(3)), None)

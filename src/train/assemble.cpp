@@ -216,6 +216,7 @@ RunParts assemble(const Config& given, Sources sources) {
   parts.config = with_complete_schema(given);
   const auto config = parts.config;
   parts.own_model = sources.model != nullptr;
+  parts.own_method = bool(sources.algorithm);
   parts.data = sources.data ? std::move(*sources.data) : load_run_data(config, sources.reading);
   const auto& train = *parts.data.train;
   parts.model = parts.own_model

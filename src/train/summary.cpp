@@ -45,6 +45,10 @@ PrivacyStatement privacy_statement(const Trainer& trainer) {
         "a model of the caller's own, if its gradient of one record depends on others or if it "
         "fails "
         "because of one");
+  if (trainer.parts().own_method)
+    statement.not_covered.push_back(
+        "a method of the caller's own, if it reaches records in another way than through "
+        "gradients");
   return statement;
 }
 
@@ -62,6 +66,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"porter", kVersion},
       {"status", choice_text(status)},
       {"algorithm", algorithm.name},
+      {"own_method", trainer.parts().own_method},
       {"data", facts.data_source},
       {"split", to_string(config.split)},
       {"model", trainer.parts().own_model ? "own" : config.model.name},

@@ -152,6 +152,7 @@ struct RunParts {
   RunData data;
   std::shared_ptr<const Model> model;
   bool own_model = false;                  ///< the caller's, which no file can describe
+  bool own_method = false;                 ///< the same of the method
   std::shared_ptr<const Network> network;  ///< null where agents do not talk to neighbours
   std::shared_ptr<const Compressor> compressor;
   std::shared_ptr<const RunPrivacy> privacy;
