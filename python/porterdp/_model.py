@@ -34,6 +34,7 @@ class Adapter:
         self.model = model
         self.labels = labels
         self.classes = classes
+        self.predicts = labels is not None and hasattr(model, "predict")
         self.batched = bool(getattr(model, "batched", False))
 
     def gradients(self, X, rows):
@@ -55,8 +56,8 @@ class Adapter:
         losses = np.asarray(self.model.loss(x, rows), dtype=np.float64)
         if losses.shape != rows.shape:
             raise UsageError(f"loss: expected {len(rows)} numbers, one for each record, found shape {losses.shape}")
-        correct = squared = float("nan")
-        if self.labels is not None and hasattr(self.model, "predict"):
+        correct = squared = 0.0
+        if self.predicts:
             predicted, label = np.asarray(self.model.predict(x, rows)), self.labels[rows]
             if self.classes:
                 correct = float(np.sum(predicted == label))
@@ -99,8 +100,9 @@ def bind(config, model, data, test, label, classes, samples, deal=True):
                        classes=len(names))
     everything = None if labels is None else (
         labels if test_labels is None else np.concatenate([labels, test_labels]))
-    compiled = _core.CallbackModel(Adapter(model, everything, len(names)), dim=int(model.dim),
-                                   has_loss=hasattr(model, "loss"), guarantee=config.guarantee, memory=MEMORY)
+    adapter = Adapter(model, everything, len(names))
+    compiled = _core.CallbackModel(adapter, dim=int(model.dim), has_loss=hasattr(model, "loss"),
+                                   predicts=adapter.predicts, guarantee=config.guarantee, memory=MEMORY)
     numbered = _core.numbered(config, rows=int(rows), test_rows=test_rows, labels=labels, test_labels=test_labels,
                               classes=names, deal=deal)
     start = model.start() if hasattr(model, "start") else None

@@ -55,11 +55,12 @@ void add_clipped(std::span<const Real> gradient, const Place& place, bool guaran
 
 }  // namespace
 
-CallbackModel::CallbackModel(py::object adapter, std::size_t dim, bool has_loss, bool guarantee,
-                             std::size_t memory)
+CallbackModel::CallbackModel(py::object adapter, std::size_t dim, bool has_loss, bool predicts,
+                             bool guarantee, std::size_t memory)
     : adapter_(std::move(adapter)),
       dim_(dim),
       has_loss_(has_loss),
+      predicts_(predicts),
       guarantee_(guarantee),
       memory_(memory) {}
 
@@ -148,8 +149,9 @@ double CallbackModel::predict(std::span<const double>, const Sample&) const {
 
 void bind_model(py::module_& module) {
   py::class_<CallbackModel, std::shared_ptr<CallbackModel>>(module, "CallbackModel")
-      .def(py::init<py::object, std::size_t, bool, bool, std::size_t>(), py::arg("adapter"),
-           py::arg("dim"), py::arg("has_loss"), py::arg("guarantee"), py::arg("memory"));
+      .def(py::init<py::object, std::size_t, bool, bool, bool, std::size_t>(), py::arg("adapter"),
+           py::arg("dim"), py::arg("has_loss"), py::arg("predicts"), py::arg("guarantee"),
+           py::arg("memory"));
 }
 
 }  // namespace porter::python

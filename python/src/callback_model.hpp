@@ -25,12 +25,13 @@ class CallbackModel final : public Model {
   /// `adapter` has gradients(X [n, d], rows [n, b]) -> [n, b, d] and, with losses,
   /// totals(x, rows, gradient: bool) -> (loss, correct, squared error, gradient or None), sums over
   /// the rows. `memory`: the most bytes of gradients in one call.
-  CallbackModel(py::object adapter, std::size_t dim, bool has_loss, bool guarantee,
+  CallbackModel(py::object adapter, std::size_t dim, bool has_loss, bool predicts, bool guarantee,
                 std::size_t memory);
   ~CallbackModel() override;
 
   std::size_t dim() const override { return dim_; }
   bool has_loss() const override { return has_loss_; }
+  bool predicts() const override { return predicts_; }
   bool joins_agents() const override { return true; }
   void gradient_sums(std::span<const AgentBatch> agents) const override;
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
@@ -41,7 +42,7 @@ class CallbackModel final : public Model {
  private:
   py::object adapter_;
   std::size_t dim_;
-  bool has_loss_, guarantee_;
+  bool has_loss_, predicts_, guarantee_;
   std::size_t memory_;
   // One call at a time: the interpreter's lock is let go inside of what many callbacks call, which
   // may not expect to be called from several threads. Taken before that lock.

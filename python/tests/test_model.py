@@ -81,6 +81,16 @@ def test_gradients_are_enough(two_classes, plain):
         porterdp.run(plain, model=Bare())
 
 
+def test_losses_without_predictions(two_classes, plain):
+    X, y = two_classes
+
+    class Blind:
+        dim, gradients, loss = 5, Logistic(X, y).gradients, Logistic(X, y).loss
+
+    last = porterdp.run(plain, data=two_classes, model=Blind()).metrics.last
+    assert "loss" in last and "train_accuracy" not in last and "train_rmse" not in last
+
+
 def test_memory_is_bounded(two_classes, plain, monkeypatch):
     from porterdp import _model
     model = Batched(*two_classes)

@@ -100,8 +100,7 @@ Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<con
     result.accuracy += run.correct / rows;
     squared_error += run.squared_error;
   }
-  // A model of a script may know its losses and nothing else.
-  if (data.classes.empty() && !std::isnan(squared_error))
+  if (data.classes.empty() && model.predicts())
     result.fit = fit_of(squared_error, data, target_spread(data));
   if (with_gradient) {
     result.gradient = mean_row(gradients);
@@ -129,20 +128,20 @@ Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& po
 }
 
 void Evaluator::measure(const Rows& X, MetricsRow& row) const {
-  const bool classes = !problem_.train.classes.empty();
+  const bool classes = !problem_.train.classes.empty() && problem_.model.predicts();
   const auto x = mean_row(X);
   if (row.raw) {
     const auto train = evaluate_point(problem_.model, train_, x, true, pool_);
     row.loss = train.loss;
     row.grad_norm_sq = squared_norm(train.gradient);
-    if (classes && !std::isnan(train.accuracy)) row.train_accuracy = train.accuracy;
+    if (classes) row.train_accuracy = train.accuracy;
     if (train.fit)
       std::tie(row.train_rmse, row.train_r2) = std::tie(train.fit->rmse, train.fit->r2);
   }
   if (test_ != nullptr) {
     const auto test = evaluate_point(problem_.model, *test_, x, false, pool_);
     row.test_loss = test.loss;
-    if (classes && !std::isnan(test.accuracy)) row.test_accuracy = test.accuracy;
+    if (classes) row.test_accuracy = test.accuracy;
     if (test.fit) std::tie(row.test_rmse, row.test_r2) = std::tie(test.fit->rmse, test.fit->r2);
   }
   row.consensus_error = consensus_error(X, x);

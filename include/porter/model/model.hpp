@@ -70,6 +70,8 @@ class Model {
 
   /// Whether losses can be asked for; without them a run has no figures of its training data.
   virtual bool has_loss() const { return true; }
+  /// Whether it predicts; without that a run has no accuracy and no errors of predictions.
+  virtual bool predicts() const { return true; }
 
   /// The loss of one sample at x, regulariser included, its weight not. Unless `gradient` is empty,
   /// also overwrites it with the gradient with respect to x.
