@@ -81,8 +81,8 @@ void step_in_python(const py::object& method, const std::vector<std::string>& ma
   method.attr("round") = round.number();
   for (const auto& name : matrices)
     method.attr(name.c_str()) = view(round.matrix(name), kept, true);
-  const auto live =
-      std::make_shared<LiveRound>(LiveRound{&round, Rows(round.X().agents(), round.X().dim())});
+  const auto live = std::make_shared<LiveRound>(
+      LiveRound{&round, Rows(round.rows().agents(), round.rows().dim())});
   const std::shared_ptr<void> ended(nullptr, [live](void*) { live->round = nullptr; });
   const auto gradients = py::cpp_function([live, kept](const py::object& at) {
     return view(live->use(at, "gradients(X)", &ScriptedRound::gradients), kept, false);
@@ -90,7 +90,7 @@ void step_in_python(const py::object& method, const std::vector<std::string>& ma
   const auto mix = py::cpp_function([live, kept](const py::object& V) {
     return view(live->use(V, "mix(V)", &ScriptedRound::mix), kept, false);
   });
-  method.attr("step")(view(round.X(), kept, true), gradients, mix);
+  method.attr("step")(view(round.rows(), kept, true), gradients, mix);
 }
 
 // A method that Python writes: an object with step(X, gradients, mix), and with `channels` and

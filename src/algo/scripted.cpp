@@ -73,7 +73,7 @@ class Scripted final : public Algorithm, private ScriptedRound {
 
   std::shared_ptr<const void> storage() const override { return rows_; }
   std::uint32_t number() const override { return round_; }
-  Rows& X() override { return rows_->X; }
+  Rows& rows() override { return rows_->X; }
   Rows& matrix(const std::string& name) override {
     const auto found = rows_->matrices.find(name);
     require(found != rows_->matrices.end(), ErrorKind::usage, "the method has no matrix ", name);

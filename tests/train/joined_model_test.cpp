@@ -91,7 +91,7 @@ TEST(JoinedModel, IsRoundedOnceWhereTheStateIsFloat) {
 Sources choco(int mixes = 1, int releases = 1) {
   ScriptedMethod method;
   method.step = [=](ScriptedRound& round) {
-    Rows& X = round.X();
+    Rows& X = round.rows();
     for (int r = 0; r < releases; ++r) {
       const Rows& G = round.gradients(X);
       for (std::size_t i = 0; i < X.agents(); ++i)
@@ -116,7 +116,7 @@ TEST(ScriptedMethod, GoesOnFromACheckpointWithItsMatrices) {
   ScriptedMethod method{.channels = {ScriptedMethod::From::zero, ScriptedMethod::From::start},
                         .matrices = {"V"}};
   method.step = [](ScriptedRound& round) {
-    Rows &X = round.X(), &V = round.matrix("V");
+    Rows &X = round.rows(), &V = round.matrix("V");
     const Rows& G = round.gradients(X);
     const Rows& moved = round.mix(V);
     for (std::size_t i = 0; i < X.agents(); ++i)

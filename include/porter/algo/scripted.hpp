@@ -17,7 +17,7 @@ class ScriptedRound {
   virtual std::uint32_t number() const = 0;
   /// Keeps all rows that are handed out here.
   virtual std::shared_ptr<const void> storage() const = 0;
-  virtual Rows& X() = 0;
+  virtual Rows& rows() = 0;  ///< X
   /// A matrix that the method asked for.
   virtual Rows& matrix(const std::string& name) = 0;
   /// The agents' gradients at these rows, clipped and noised as configured. They are what a round
