@@ -113,8 +113,9 @@ TEST(ScriptedMethod, IsChocoSgdToTheBit) {
 }
 
 TEST(ScriptedMethod, GoesOnFromACheckpointWithItsMatrices) {
-  ScriptedMethod method{.channels = {ScriptedMethod::From::zero, ScriptedMethod::From::start},
-                        .matrices = {"V"}};
+  ScriptedMethod method;
+  method.channels = {ScriptedMethod::From::zero, ScriptedMethod::From::start};
+  method.matrices = {"V"};
   method.step = [](ScriptedRound& round) {
     Rows &X = round.rows(), &V = round.matrix("V");
     const Rows& G = round.gradients(X);
