@@ -56,8 +56,8 @@ struct Held {
 
 // What `gradients` and `mix` of a step work with; a script may keep them, but not use them later.
 struct LiveRound {
-  ScriptedRound* round;
-  Rows space;
+  ScriptedRound* round = nullptr;
+  Rows space = {};  // what a script gives, as rows
 
   const Rows& use(const py::object& given, const char* what,
                   const Rows& (ScriptedRound::*call)(const Rows&)) {
@@ -75,14 +75,13 @@ ScriptedMethod::From parse_from(const std::string& from) {
 }
 
 void step_in_python(const py::object& method, const std::vector<std::string>& matrices,
-                    ScriptedRound& round) {
+                    const std::shared_ptr<LiveRound>& live, ScriptedRound& round) {
   const py::gil_scoped_acquire acquired;
   const py::object kept = keeper(round);
   method.attr("round") = round.number();
   for (const auto& name : matrices)
     method.attr(name.c_str()) = view(round.matrix(name), kept, true);
-  const auto live = std::make_shared<LiveRound>(
-      LiveRound{&round, Rows(round.rows().agents(), round.rows().dim())});
+  live->round = &round;
   const std::shared_ptr<void> ended(nullptr, [live](void*) { live->round = nullptr; });
   const auto gradients = py::cpp_function([live, kept](const py::object& at) {
     return view(live->use(at, "gradients(X)", &ScriptedRound::gradients), kept, false);
@@ -107,8 +106,10 @@ std::unique_ptr<Algorithm> python_method(const AlgorithmSetup& setup,
   }
   if (py::hasattr(method, "matrices"))
     scripted.matrices = method.attr("matrices").cast<std::vector<std::string>>();
-  scripted.step = [held, names = scripted.matrices](ScriptedRound& round) {
-    step_in_python(held->object, names, round);
+  const auto live = std::make_shared<LiveRound>(
+      LiveRound{nullptr, Rows(setup.problem.agents, setup.start.size())});
+  scripted.step = [held, live, names = scripted.matrices](ScriptedRound& round) {
+    step_in_python(held->object, names, live, round);
   };
   return make_scripted(setup, std::move(scripted));
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "porter/algo/scripted.hpp"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "gossip.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
 namespace {
+
+// Names in checkpoints that are not the script's: X, the low-pass of gradients, and the channels'.
+constexpr std::string_view kTaken[] = {"X", "M", "Q0", "Q1", "gap0", "gap1"};
 
 class Scripted final : public Algorithm, private ScriptedRound {
  public:
@@ -31,8 +36,9 @@ class Scripted final : public Algorithm, private ScriptedRound {
       rows_->gaps.push_back(zeros());
     }
     for (const auto& name : method_.matrices) {
-      require(name != "X" && !rows_->matrices.contains(name), ErrorKind::usage, "the matrix ", name,
-              " of a scripted method stands there twice");
+      const bool taken = std::ranges::count(kTaken, name) > 0 || rows_->matrices.contains(name);
+      require(!taken, ErrorKind::usage, "the matrix ", name,
+              " of a scripted method: a checkpoint has that name already");
       rows_->matrices[name] = zeros();
     }
   }

@@ -144,6 +144,17 @@ TEST(ScriptedMethod, GoesOnFromACheckpointWithItsMatrices) {
   EXPECT_EQ(rest.traffic().link_bytes, whole.traffic().link_bytes);
 }
 
+TEST(ScriptedMethod, HasMatricesWithNamesOfTheirOwn) {
+  for (const auto& names : std::vector<std::vector<std::string>>{{"Q0"}, {"X"}, {"V", "V"}}) {
+    ScriptedMethod method;
+    method.matrices = names;
+    Sources sources;
+    sources.data = toy_rows();
+    sources.algorithm = [&](const AlgorithmSetup& setup) { return make_scripted(setup, method); };
+    EXPECT_THROW(Trainer(assemble(config_of("choco-sgd", {}), std::move(sources))), Error);
+  }
+}
+
 TEST(ScriptedMethod, SaysWhatItMayNotDo) {
   const auto config = config_of("choco-sgd", {});
   const auto failure = [&](const Sources& sources) {
