@@ -186,11 +186,14 @@ def test_a_callback_that_raises_ends_the_run_and_it_goes_on(two_classes, quick, 
 
 
 def test_an_interrupt_ends_the_run(tmp_path):
-    script = ("import porterdp, signal, threading, os, time\n"
-              "threading.Thread(target=lambda: (time.sleep(1), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()\n"
-              "porterdp.run({'algorithm': {'rounds': 100000000}})\n")
+    # The signal comes once the run has begun: before that anything would be interrupted.
+    script = ("import os, signal, threading, porterdp\n"
+              "def begun(row):\n"
+              "    print('begun', flush=True)\n"
+              "    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+              "porterdp.run({'algorithm': {'rounds': 100000000}, 'run.evaluate': 'end'}, callbacks=begun)\n")
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert ended.returncode != 0 and "KeyboardInterrupt" in ended.stderr
+    assert ended.stdout == "begun\n" and ended.returncode != 0 and "KeyboardInterrupt" in ended.stderr
 
 
 def test_folders_reports_comparisons(two_classes, quick, tmp_path):
