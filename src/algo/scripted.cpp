@@ -11,8 +11,8 @@
 namespace porter {
 namespace {
 
-// Names in checkpoints that are not the script's: X, the low-pass of gradients, and the channels'.
-constexpr std::string_view kTaken[] = {"X", "M", "Q0", "Q1", "gap0", "gap1"};
+// Names in checkpoints that are not the script's.
+constexpr std::string_view kTaken[] = {"X", "Q0", "Q1", "gap0", "gap1"};
 
 class Scripted final : public Algorithm, private ScriptedRound {
  public:
@@ -36,7 +36,9 @@ class Scripted final : public Algorithm, private ScriptedRound {
       rows_->gaps.push_back(zeros());
     }
     for (const auto& name : method_.matrices) {
-      const bool taken = std::ranges::count(kTaken, name) > 0 || rows_->matrices.contains(name);
+      const bool low_pass = setup.gradients.momentum != 1 && name == "M";
+      const bool taken =
+          low_pass || std::ranges::count(kTaken, name) > 0 || rows_->matrices.contains(name);
       require(!taken, ErrorKind::usage, "the matrix ", name,
               " of a scripted method: a checkpoint has that name already");
       rows_->matrices[name] = zeros();
