@@ -213,6 +213,7 @@ void for_each_block(std::size_t m, std::size_t n, Work work) {
 template <class Real>
 void multiply_add(std::size_t m, std::size_t n, std::size_t k, StridedMatrix<Real> a, const Real* b,
                   std::size_t ldb, Real* c, std::size_t ldc) {
+  if (m == 0 || k == 0) return;  // then b or c may be null
   with_vectors([=]<Width lanes>() PORTER_INLINE {
     constexpr std::size_t kRows = RegisterTile<lanes>::kRows,
                           kVectors = RegisterTile<lanes>::kVectors;

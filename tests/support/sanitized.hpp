@@ -4,7 +4,7 @@
 namespace porter {
 
 /// Whether a sanitizer watches: the code is 10 to 30 times slower, so long tests take a part.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef PORTER_SANITIZED
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
