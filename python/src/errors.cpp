@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.hpp"
+#include "porter/core/choice.hpp"
 #include "porter/core/error.hpp"
 
+namespace porter {
+
+template <>
+struct Choices<ErrorKind> {
+  static constexpr Choice<ErrorKind> table[] = {
+      {"usage", ErrorKind::usage},     {"io", ErrorKind::io},
+      {"network", ErrorKind::network}, {"protocol", ErrorKind::protocol},
+      {"privacy", ErrorKind::privacy}, {"numeric", ErrorKind::numeric}};
+};
+
+}  // namespace porter
+
 namespace porter::python {
-namespace {
-
-const char* kind_name(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::usage:
-      return "usage";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::network:
-      return "network";
-    case ErrorKind::protocol:
-      return "protocol";
-    case ErrorKind::privacy:
-      return "privacy";
-    case ErrorKind::numeric:
-      return "numeric";
-  }
-  return "usage";
-}
-
-}  // namespace
 
 // An Error becomes the exception of its kind, with its text.
 void bind_errors(py::module_&) {
@@ -32,7 +24,7 @@ void bind_errors(py::module_&) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const auto made = py::module_::import("porterdp._errors")
-                            .attr("error_of")(kind_name(error.kind()), error.what());
+                            .attr("error_of")(std::string(choice_text(error.kind())), error.what());
       PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
     }
   });

@@ -120,20 +120,6 @@ py::dict to_dict(const MetricsRow& row) {
   return out;
 }
 
-const char* status_name(TrainStatus status) {
-  switch (status) {
-    case TrainStatus::finished:
-      return "finished";
-    case TrainStatus::interrupted:
-      return "interrupted";
-    case TrainStatus::diverged:
-      return "diverged";
-    case TrainStatus::budget_spent:
-      return "budget spent";
-  }
-  return "interrupted";
-}
-
 // Asks Python for signals, and callers for progress, ten times a second.
 class Ticker {
  public:
@@ -232,7 +218,7 @@ class Simulation {
           folder ? train_in(*folder, *trainer_, {observer}) : porter::train(*trainer_, {observer});
     }
     if (raised) std::rethrow_exception(raised);
-    return status_name(status);
+    return std::string(choice_text(status));
   }
 
   py::dict evaluate(bool remember) {

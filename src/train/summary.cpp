@@ -10,14 +10,6 @@
 
 namespace porter {
 
-template <>
-struct Choices<TrainStatus> {
-  static constexpr Choice<TrainStatus> table[] = {{"finished", TrainStatus::finished},
-                                                  {"interrupted", TrainStatus::interrupted},
-                                                  {"diverged", TrainStatus::diverged},
-                                                  {"budget spent", TrainStatus::budget_spent}};
-};
-
 namespace {
 
 using Json = nlohmann::ordered_json;

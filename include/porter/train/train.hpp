@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "porter/core/choice.hpp"
 #include "porter/train/trainer.hpp"
 
 namespace porter {
@@ -22,6 +23,13 @@ struct Observer {
 };
 
 enum class TrainStatus { finished, interrupted, diverged, budget_spent };
+template <>
+struct Choices<TrainStatus> {
+  static constexpr Choice<TrainStatus> table[] = {{"finished", TrainStatus::finished},
+                                                  {"interrupted", TrainStatus::interrupted},
+                                                  {"diverged", TrainStatus::diverged},
+                                                  {"budget spent", TrainStatus::budget_spent}};
+};
 
 /// Runs to the end, until an observer asks for a stop, the privacy budget allows no further round,
 /// or the run diverges: a loss is no longer finite, or an agent leaves the public bounds. Metrics
