@@ -76,10 +76,10 @@ class Phase:
         if self.sampler == "poisson":
             if self.q is None and (self.m is None or self.batch is None):
                 raise UsageError("sampler poisson: expected q, or batch and m")
+        elif self.q is not None:
+            raise UsageError(f"q is for Poisson sampling: give sampler=\"poisson\"; the sampler is {self.sampler}")
         elif self.m is None or (self.sampler == "fixed" and self.batch is None):
             raise UsageError(f"sampler {self.sampler}: expected m" + (" and batch" if self.sampler == "fixed" else ""))
-        elif self.q is not None:
-            raise UsageError("q is for Poisson sampling: sampler=\"poisson\"")
         return _core.Event(sampler=self.sampler, adjacency=self.adjacency, level=self.level,
                            records=int(self.m or 0), batch=int(self.batch or 0),
                            rate=None if self.q is None else float(self.q),
