@@ -7,9 +7,10 @@
 
 namespace porter {
 
-/// A walk through all coordinates, k at a time, that everybody knows: a random permutation of all d
-/// is cut into ceil(d / k) blocks, and when it is used up the next one is drawn. Block number
-/// `step` is a function of the seed and the step alone, so nobody can fall out of it.
+/// A walk through all coordinates, up to k at a time, that everybody knows: a random permutation of
+/// all d is cut into as few blocks as k allows, as equal as whole numbers let them be but for the
+/// last, and when it is used up the next one is drawn. Block number `step` is a function of the
+/// seed and the step alone, so nobody can fall out of it.
 class SweepMask {
  public:
   SweepMask(std::uint64_t seed, std::size_t dim, std::size_t kept);
@@ -21,8 +22,9 @@ class SweepMask {
   void draw(std::uint32_t sweep);
 
   std::uint64_t seed_;
-  std::size_t kept_;
-  std::uint32_t blocks_, drawn_;
+  std::uint32_t blocks_;
+  std::size_t size_;  // of a block
+  std::uint32_t drawn_;
   std::vector<std::uint32_t> permutation_;  // of sweep drawn_, every block ascending
 };
 

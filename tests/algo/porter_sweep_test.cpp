@@ -41,6 +41,21 @@ TEST(SweepMask, EverySweepVisitsEveryCoordinateOnce) {
     }
 }
 
+// A last block of a few coordinates would cost a gossip step for nothing.
+TEST(SweepMask, BlocksAreAsEqualAsTheyCanBe) {
+  for (const std::size_t dim : {1U, 7U, 40U, 1000U, 50'890U})
+    for (const std::size_t kept : {std::size_t{1}, (dim + 2) / 3, dim / 20 + 1, dim}) {
+      SweepMask mask(3, dim, kept);
+      const std::size_t blocks = (dim + kept - 1) / kept, size = (dim + blocks - 1) / blocks;
+      for (std::uint32_t block = 1; block <= blocks; ++block)
+        EXPECT_EQ(mask.positions(block).size(), block < blocks ? size : dim - (blocks - 1) * size)
+            << dim << " " << kept << " block " << block;
+    }
+  SweepMask paper(1, 50'890, 2'544);
+  EXPECT_EQ(paper.positions(1).size(), 2'424);
+  EXPECT_EQ(paper.positions(21).size(), 2'410);
+}
+
 TEST(SweepMask, AStepIsAFunctionOfTheSeedAndTheStep) {
   SweepMask straight(5, 50, 8), jumping(5, 50, 8), other(6, 50, 8);
   std::vector<std::vector<std::uint32_t>> steps;

@@ -72,8 +72,9 @@ def compress(case, difference, use, agent, t):
 
 
 def sweep_block(case, d, k, step):
-    """Block number `step` of a walk through permutations of all coordinates, k at a time."""
+    """Block number `step` of a walk through permutations of all coordinates, up to k at a time."""
     blocks = -(-d // k)
+    k = -(-d // blocks)
     sweep, block = divmod(step - 1, blocks)
     stream = Stream(case.seed, MASK, 0, sweep)
     order = list(range(d))
