@@ -16,5 +16,6 @@ std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_sweep_led(const AlgorithmSetup& setup);
 
 }  // namespace porter

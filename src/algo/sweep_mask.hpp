@@ -17,6 +17,8 @@ class SweepMask {
 
   /// The coordinates of gossip step 1, 2, ..., ascending; valid until the next call.
   std::span<const std::uint32_t> positions(std::uint32_t step);
+  /// Of one sweep.
+  std::uint32_t steps() const { return blocks_; }
 
  private:
   void draw(std::uint32_t sweep);

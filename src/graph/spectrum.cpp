@@ -131,6 +131,29 @@ MixingRate mixing_rate(const MixingMatrix& weights) {
   return weights.nodes() <= kDenseNodes ? dense_mixing_rate(weights) : lanczos_mixing_rate(weights);
 }
 
+double dense_lowest_eigenvalue(const MixingMatrix& weights) {
+  const auto n = static_cast<Eigen::Index>(weights.nodes());
+  const auto values = weights.dense();
+  const Eigen::MatrixXd W = Eigen::Map<const Eigen::MatrixXd>(values.data(), n, n);
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(W, Eigen::EigenvaluesOnly)
+      .eigenvalues()
+      .minCoeff();
+}
+
+double lanczos_lowest_eigenvalue(const MixingMatrix& weights) {
+  const auto ends = lanczos_ends(
+      weights.nodes(),
+      [&](std::span<const double> x, std::span<double> y) { multiply(weights, x, y); },
+      affordable_steps(kLanczosWork, weights.nodes(), static_cast<double>(weights.entries())),
+      [](const SpectrumEnds& found) { return converged(found.low); });
+  return ends.low.value - ends.low.residual;
+}
+
+double lowest_eigenvalue(const MixingMatrix& weights) {
+  return weights.nodes() <= kDenseNodes ? dense_lowest_eigenvalue(weights)
+                                        : lanczos_lowest_eigenvalue(weights);
+}
+
 LaplacianEnds dense_laplacian_ends(const Graph& graph) {
   const auto n = static_cast<Eigen::Index>(graph.nodes());
   Eigen::MatrixXd laplacian = Eigen::MatrixXd::Zero(n, n);

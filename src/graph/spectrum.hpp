@@ -18,6 +18,10 @@ constexpr double kLanczosWork = 5e9;
 MixingRate dense_mixing_rate(const MixingMatrix& weights);
 MixingRate lanczos_mixing_rate(const MixingMatrix& weights, double most_work = kLanczosWork);
 
+/// The two ways of lowest_eigenvalue.
+double dense_lowest_eigenvalue(const MixingMatrix& weights);
+double lanczos_lowest_eigenvalue(const MixingMatrix& weights);
+
 /// The smallest non-zero and the largest eigenvalue of a graph's Laplacian.
 struct LaplacianEnds {
   double l_2 = 0, l_n = 0;

@@ -309,7 +309,7 @@ TEST_P(AgentRunAs, TheLastMessageThatAnOldFolderMayHaveSentIsExact) {
 // One that sends before it releases, and one that sends what it releases; the others are like them.
 std::vector<const char*> methods() {
   if (kSanitized) return {"porter-dp", "choco-sgd"};
-  return {"porter-dp", "porter-sweep", "choco-sgd", "dp-dsgd", "dsgt", "deepsqueeze"};
+  return {"porter-dp", "porter-sweep", "sweep-led", "choco-sgd", "dp-dsgd", "dsgt", "deepsqueeze"};
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](const auto& test) {

@@ -404,14 +404,9 @@ void set_one_float(const ToyNetwork& toy, float value, Payload& message) {
 }
 
 const std::vector<std::pair<const char*, const char*>> kMethodsAndCompressors = {
-    {"porter-dp", "random_k:0.2"},
-    {"porter-dp", "top_k:0.2"},
-    {"porter-gc", "sign"},
-    {"porter-sweep", "random_k:0.2"},
-    {"beer", "qsgd:4"},
-    {"choco-sgd", "natural"},
-    {"dsgd", "identity"},
-    {"dsgt", "identity"},
+    {"porter-dp", "random_k:0.2"},    {"porter-dp", "top_k:0.2"},    {"porter-gc", "sign"},
+    {"porter-sweep", "random_k:0.2"}, {"sweep-led", "random_k:0.2"}, {"beer", "qsgd:4"},
+    {"choco-sgd", "natural"},         {"dsgd", "identity"},          {"dsgt", "identity"},
     {"deepsqueeze", "random_k:0.2"}};
 
 // What the neighbour says of a first message that was changed like this.

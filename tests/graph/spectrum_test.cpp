@@ -49,6 +49,25 @@ void expect_same_rate(const MixingMatrix& w) {
   EXPECT_EQ(lanczos.note, "");
 }
 
+TEST(LowestEigenvalue, IsThatOfTheFormulaOnARing) {
+  for (const std::size_t n : {4U, 5U, 10U, 33U}) {
+    const auto w = make_mixing("metropolis", make_graph("ring", n, 1)).weights;
+    double lowest = 1;
+    for (std::size_t k = 0; k < n; ++k)
+      lowest =
+          std::min(lowest, (1 + 2 * std::cos(2 * std::numbers::pi * double(k) / double(n))) / 3);
+    EXPECT_NEAR(lowest_eigenvalue(w), lowest, 1e-14) << n;
+  }
+  EXPECT_EQ(lowest_eigenvalue(MixingMatrix(1, std::vector<double>{1})), 1);
+}
+
+TEST(LowestEigenvalue, LanczosAgreesWithAllEigenvalues) {
+  for (const char* spec : {"ring", "erdos-renyi:0.3", "star", "grid"}) {
+    const auto w = make_mixing("metropolis", make_graph(spec, 60, 1)).weights;
+    EXPECT_NEAR(lanczos_lowest_eigenvalue(w), dense_lowest_eigenvalue(w), 1e-9) << spec;
+  }
+}
+
 TEST(MixingRate, LanczosAgreesWithAllEigenvalues) {
   for (const auto& [spec, nodes] : Sizes{{"erdos-renyi:0.05", 200},
                                          {"erdos-renyi:0.5", 60},

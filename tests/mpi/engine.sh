@@ -23,7 +23,7 @@ without_seconds() {
 
 case $case in
 same)
-  for algorithm in porter-dp porter-sweep choco-sgd; do
+  for algorithm in porter-dp porter-sweep sweep-led choco-sgd; do
     "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=1 --out $algorithm.1 > log 2>&1
     "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=2 --out $algorithm.2 > log 2>&1
     same $algorithm.1 $algorithm.2

@@ -66,6 +66,7 @@ TEST(JoinedModel, GivesTheBitsOfOneAgentAfterTheOther) {
       {"porter-dp", noise},
       {"porter-dp", {noise[0], noise[1], "privacy.sampler=poisson"}},
       {"porter-sweep", noise},
+      {"sweep-led", noise},
       {"dsgd", {"algorithm.compressor=identity"}},
       {"choco-sgd", {}},
       {"soteriafl-sgd", noise},

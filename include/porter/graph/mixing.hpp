@@ -61,6 +61,9 @@ struct MixingRate {
 /// All eigenvalues for up to 600 nodes, beyond them Lanczos: O(steps x entries) and O(n) memory.
 MixingRate mixing_rate(const MixingMatrix& weights);
 
+/// The least eigenvalue of a symmetric W; beyond 600 nodes the least that Lanczos cannot exclude.
+double lowest_eigenvalue(const MixingMatrix& weights);
+
 /// A mixing matrix W (Definition 1 of the paper): W 1 = 1, W^T 1 = 1, zero where the graph has no
 /// edge.
 struct Mixing {

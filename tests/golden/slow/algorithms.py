@@ -64,6 +64,28 @@ def porter_sweep(case, data, x0):
         yield X
 
 
+def sweep_led(case, data, x0):
+    n, d = case.agents, len(x0)
+    W = mixing_matrix(case)
+    lowest = np.linalg.eigvalsh(W)[0]
+    c = min(0.7, (1 + lowest) / (1 - lowest))
+    estimate = gradients(case, data)
+    X = np.tile(x0, (n, 1))
+    H = np.zeros((n, d))
+    visits = [[0] for _ in range(d)]  # the rounds of each coordinate's visits
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * (estimate(X, t) - H)
+        for s in range(case.gossip):
+            J = sweep_block(case, d, kept_entries(case, d), (t - 1) * case.gossip + s + 1)
+            N = mix(W, X[:, J])
+            L = np.array([t - max(round for round in visits[j] if round < t) for j in J])
+            H[:, J] += c * (N - X[:, J]) / (case.step * L)
+            X[:, J] = N
+            for j in J:
+                visits[j].append(t)
+        yield X
+
+
 def choco_sgd(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     estimate = gradients(case, data)
@@ -187,6 +209,7 @@ ALGORITHMS = {
     "porter-gc": porter,
     "porter-dp": porter,
     "porter-sweep": porter_sweep,
+    "sweep-led": sweep_led,
     "beer": porter,
     "choco-sgd": choco_sgd,
     "deepsqueeze": deepsqueeze,

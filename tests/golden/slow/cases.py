@@ -89,6 +89,11 @@ CASES = [
          sigma=0.1, gossip=3, mask="sweep"),
     Case("porter_sweep", algorithm="porter-sweep", seed=22, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
          sigma=0.1, momentum=0.3, gossip=2, mask="sweep"),
+    Case("sweep_led", algorithm="sweep-led", seed=36, step=0.1, clip="smooth:1.0", compressor="random_k:0.4", sigma=0.1,
+         momentum=0.3, mask="sweep"),
+    # Some coordinates twice in a round.
+    Case("sweep_led_gossip", algorithm="sweep-led", seed=37, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
+         sigma=0.1, momentum=0.3, gossip=4, mask="sweep", graph="star"),
     Case("choco_sgd_gossip", algorithm="choco-sgd", seed=23, step=0.05, compressor="random_k:0.4", consensus=0.3,
          clip="linear:0.5", sigma=0.05, momentum=0.5, gossip=2),
     Case("dsgt", algorithm="dsgt", seed=24, step=0.05),
