@@ -35,7 +35,7 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
     const auto kept = compressor_.kept(dim_);
     require(kept.has_value(), ErrorKind::usage,
             "a sweep needs a compressor that keeps a number of entries, such as random_k:0.05");
-    sweep_.emplace(seed_, dim_, *kept);
+    sweep_.emplace(seed_, dim_, *kept, setup.dense);
   }
   const auto bounds = public_bounds(setup);
   for (const auto& channel : channels)

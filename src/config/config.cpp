@@ -140,6 +140,9 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
                 "only ", names_of(compressors, &CompressorInfo::has_mask),
                 " between neighbours has a mask to share; found ", info.name, " with \"",
                 algorithm.compressor, "\"");
+  section.check(algorithm.dense.empty() || info.mask_is_sweep, "dense", "only ",
+                names_of(algorithm_table(), &AlgorithmInfo::mask_is_sweep),
+                " have a part that travels in every message; found ", info.name);
   section.check(!algorithm.snapshot || info.two_gradients, "snapshot", "only ",
                 names_of(algorithm_table(), &AlgorithmInfo::two_gradients), " has snapshots");
 }

@@ -98,6 +98,10 @@ void read_classes(TomlSection& section, const std::string&, std::vector<double>&
   section.check(distinct.size() == classes.size(), "classes", "a label is listed twice");
 }
 
+std::string dense_text(const Config& config) {
+  return config.algorithm.dense.empty() ? "" : in_quotes(config.algorithm.dense);
+}
+
 std::string batch_text(const Config& config) {
   return config.algorithm.batch == 0 ? "\"full\"" : text_of(config.algorithm.batch);
 }
@@ -462,6 +466,9 @@ std::vector<ConfigKey> make_keys() {
       number_row(KEY(algorithm.momentum), kShare, "beta of M = (1-beta) M + beta G; 1: off"),
       count_row(KEY(algorithm.gossip), 1, "gossip steps per gradient"),
       choice_row(KEY(algorithm.mask), "whose random coordinates travel (random_k)"),
+      with_text(dense_text,
+                row(KEY(algorithm.dense), "names of parameters such as W2,b2",
+                    "what travels in every message of a sweep, beside the k that are swept")),
 
       number_row(PRIVACY(epsilon), kPositive, "budget of each record"),
       number_row(PRIVACY(delta), kProbability, "probability with which the promise may fail"),

@@ -8,6 +8,7 @@
 #include <new>
 #include <numeric>
 
+#include "dense_positions.hpp"
 #include "model_start.hpp"
 #include "porter/core/error.hpp"
 #include "run_size.hpp"
@@ -168,6 +169,17 @@ std::shared_ptr<const Compressor> build_compressor(RunParts& parts, Sources& sou
   return compressor;
 }
 
+std::vector<std::uint32_t> find_dense(const RunParts& parts) {
+  const auto& names = parts.config.algorithm.dense;
+  if (names.empty()) return {};
+  require(!parts.own_model, ErrorKind::usage,
+          "the parameters of a model that is given have no names; found \"", names, "\"");
+  const auto& train = *parts.data.train;
+  return dense_positions(
+      names, parameter_blocks(parts.config.model, train.features,
+                              train.classes.empty() ? train.outputs : train.classes.size()));
+}
+
 // The paper's x_out: a random agent after a random round.
 void draw_output(const Config& config, RunFacts& facts) {
   RngStream rng(config.run.seed, Draw::output, 0, 0);
@@ -225,6 +237,7 @@ RunParts assemble(const Config& given, Sources sources) {
   use_data(parts, parts.own_model);
   parts.network = build_network(parts, sources);
   parts.compressor = build_compressor(parts, sources);
+  parts.dense = keyed("algorithm.dense", [&] { return find_dense(parts); });
   const auto dim = parts.facts.dim;
   if (config.run.engine == EngineKind::simulate) expect_room(parts.facts, config.run.precision);
   parts.start = within_memory(parts.facts, [&] {
@@ -262,6 +275,7 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .gossip = algorithm.gossip,
           .rounds = algorithm.rounds,
           .mask = algorithm.mask,
+          .dense = parts.dense,
           .precision = config.run.precision,
           .gradients = {.sampler = parts.sampler(),
                         .clip = algorithm.clip,

@@ -82,6 +82,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"momentum", algorithm.momentum},
       {"gossip", algorithm.gossip},
       {"mask", choice_text(algorithm.mask)},
+      {"dense", trainer.parts().dense.size()},
       {"clip", to_string(algorithm.clip)},
       {"clip_target", choice_text(algorithm.clip_target)},
       {"graph", gossips ? config.network.graph : "none"},

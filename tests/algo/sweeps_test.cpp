@@ -73,6 +73,27 @@ TEST(SweepMask, AStepIsAFunctionOfTheSeedAndTheStep) {
   }
 }
 
+TEST(SweepMask, WhatIsDenseIsInEveryBlockAndTheOthersInOne) {
+  const std::vector<std::uint32_t> dense = {0, 3, 4, 19};
+  SweepMask mask(3, 20, 5, dense);
+  EXPECT_EQ(mask.steps(), 4U);  // 16 others, 5 at a time
+  for (std::uint32_t sweep = 0; sweep < 4; ++sweep) {
+    std::vector<int> visits(20, 0);
+    for (std::uint32_t block = 1; block <= mask.steps(); ++block) {
+      const auto positions = mask.positions(sweep * mask.steps() + block);
+      EXPECT_EQ(positions.size(), 4 + dense.size());
+      EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
+      for (const auto j : positions) ++visits[j];
+    }
+    for (std::uint32_t j = 0; j < 20; ++j)
+      EXPECT_EQ(visits[j], std::ranges::binary_search(dense, j) ? 4 : 1) << j;
+  }
+}
+
+TEST(SweepMask, RefusesToHaveNothingToWalkThrough) {
+  EXPECT_THROW(SweepMask(3, 2, 1, {0, 1}), Error);
+}
+
 const std::vector<std::string> kSweepMethods = {"porter-sweep", "sweep-led"};
 
 ToyNetwork sweep_network(const std::string& algorithm) {

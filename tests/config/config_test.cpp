@@ -188,6 +188,8 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[algorithm]\nname = \"porter-sweep\"\nmask = \"own\"", {"algorithm.mask", "sweeps"}},
       {"[algorithm]\nname = \"porter-sweep\"\ncompressor = \"top_k:0.1\"",
        {"algorithm.mask", "random_k"}},
+      {"[algorithm]\nmask = \"sweep\"\ndense = \"W2\"",
+       {"algorithm.dense", "porter-sweep", "sweep-led", "porter-dp"}},
       {"[algorithm]\nname = \"soteriafl-sgd\"\ngossip = 2",
        {"algorithm.gossip", "does not gossip"}},
       {"[algorithm]\nsnapshot = 0.1", {"algorithm.snapshot", "soteriafl-svrg"}},

@@ -84,6 +84,7 @@ struct AlgorithmSetup {
   std::uint32_t gossip = 1;   ///< gossip steps per gradient
   std::uint32_t rounds = 0;   ///< of the run; 0: not known
   Mask mask = Mask::own;
+  std::vector<std::uint32_t> dense = {};  ///< ascending: what travels in every message of a sweep
   Precision precision = Precision::wide;
   GradientOptions gradients;
   /// Null: all agents are in this process. Else only the hosted ones are computed, and messages of

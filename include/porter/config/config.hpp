@@ -79,6 +79,7 @@ struct Config {
     double momentum = 1;
     std::uint32_t gossip = 1;
     Mask mask = Mask::own;
+    std::string dense;  ///< parameters that travel in every message of a sweep, "W2,b2"
     std::optional<double> snapshot;
   } algorithm;
 

@@ -156,7 +156,8 @@ struct RunParts {
   std::shared_ptr<const Network> network;  ///< null where agents do not talk to neighbours
   std::shared_ptr<const Compressor> compressor;
   std::shared_ptr<const RunPrivacy> privacy;
-  std::vector<double> start;  ///< x0, the same at all agents
+  std::vector<double> start;         ///< x0, the same at all agents
+  std::vector<std::uint32_t> dense;  ///< what algorithm.dense names, ascending
   MakeAlgorithm make;
 
   const AlgorithmInfo& algorithm() const { return find_algorithm(config.algorithm.name); }

@@ -24,6 +24,7 @@ class Case:
     momentum: float = 1.0
     gossip: int = 1
     mask: str = "own"
+    dense: str = ""
     snapshot: object = None
     start: str = "normal:0.2"
     agents: int = 5
@@ -94,6 +95,10 @@ CASES = [
     # Some coordinates twice in a round.
     Case("sweep_led_gossip", algorithm="sweep-led", seed=37, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
          sigma=0.1, momentum=0.3, gossip=4, mask="sweep", graph="star"),
+    Case("sweep_led_dense", algorithm="sweep-led", **MLP, seed=38, hidden=(5,), step=0.1, clip="smooth:1.0",
+         compressor="random_k:0.2", sigma=0.1, momentum=0.3, gossip=2, mask="sweep", dense="W2,b2"),
+    Case("porter_sweep_dense", algorithm="porter-sweep", **MLP, seed=39, hidden=(3, 2), step=0.1, clip="smooth:1.0",
+         compressor="random_k:0.2", sigma=0.1, momentum=0.3, mask="sweep", dense="b3,W2"),
     Case("choco_sgd_gossip", algorithm="choco-sgd", seed=23, step=0.05, compressor="random_k:0.4", consensus=0.3,
          clip="linear:0.5", sigma=0.05, momentum=0.5, gossip=2),
     Case("dsgt", algorithm="dsgt", seed=24, step=0.05),
@@ -134,7 +139,8 @@ def to_toml(case):
         sections["model"]["loss"] = case.loss
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
-    for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("snapshot", None)):
+    for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("dense", ""),
+                         ("snapshot", None)):
         if getattr(case, key) != default:
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from slow.models import GRADIENTS
+from slow.models import GRADIENTS, mlp_widths
 from slow.randomness import BATCH, MASK, NOISE, Stream
 
 
@@ -71,17 +71,31 @@ def compress(case, difference, use, agent, t):
     return out.astype(float)
 
 
+def dense_coordinates(case):
+    """Those of the parameters that travel in every message: W1, b1, W2, ... as the mlp has them."""
+    at, dense = 0, set()
+    widths = mlp_widths(case) if case.dense else []
+    for layer, (inputs, outputs) in enumerate(zip(widths, widths[1:]), start=1):
+        for name, size in ((f"W{layer}", inputs * outputs), (f"b{layer}", outputs)):
+            if name in case.dense.split(","):
+                dense |= set(range(at, at + size))
+            at += size
+    return dense
+
+
 def sweep_block(case, d, k, step):
-    """Block number `step` of a walk through permutations of all coordinates, up to k at a time."""
-    blocks = -(-d // k)
-    k = -(-d // blocks)
+    """Block number `step` of a walk through permutations of the coordinates that are not dense, up to k
+    at a time; and those that are."""
+    dense = dense_coordinates(case)
+    order = [j for j in range(d) if j not in dense]
+    blocks = -(-len(order) // k)
+    k = -(-len(order) // blocks)
     sweep, block = divmod(step - 1, blocks)
     stream = Stream(case.seed, MASK, 0, sweep)
-    order = list(range(d))
-    for i in range(d - 1, 0, -1):
+    for i in range(len(order) - 1, 0, -1):
         j = stream.below(i + 1)
         order[i], order[j] = order[j], order[i]
-    return sorted(order[block * k : (block + 1) * k])
+    return sorted(order[block * k : (block + 1) * k] + list(dense))
 
 
 def compress_rows(case, difference, use, t):
