@@ -21,17 +21,10 @@
 #include "core/normal_noise.hpp"
 #include "core/vector_math.hpp"
 #include "methods.hpp"
-#include "team.hpp"
+#include "recursive_gradients.hpp"
 
 namespace porter {
 namespace {
-
-// Noise and momentum come after the aggregation.
-GradientOptions plain(GradientOptions options) {
-  options.noise_stddev = 0;
-  options.momentum = 1;
-  return options;
-}
 
 class DdpSrm final : public Algorithm {
  public:
@@ -43,7 +36,7 @@ class DdpSrm final : public Algorithm {
         seed_(setup.gradients.seed),
         eta_(setup.eta),
         beta_(setup.gradients.momentum),
-        gradients_(setup.problem, plain(setup.gradients), setup.pool),
+        gradients_(setup.problem, plain_gradients(setup.gradients), setup.pool),
         x_(repeat_row(setup.start, 1)),
         x_previous_(x_),
         v_(1, x_.dim()),
@@ -76,15 +69,11 @@ class DdpSrm final : public Algorithm {
  private:
   // g_i. Both gradients are of one sample, and the bracket is clipped as a whole.
   void contribute(std::size_t agent, std::uint32_t round, double keep) {
-    const auto past = scratch_.row(agent);
     gradients_.prepare_terms(
         agent, round,
         [&](const Sample& sample, std::span<double> bracket) {
-          weighted_loss(model_, x_.row(0), sample, bracket);
-          if (keep > 0) {
-            weighted_loss(model_, x_previous_.row(0), sample, past);
-            axpy(-keep, past, bracket);
-          }
+          recursive_difference(model_, sample, keep, x_.row(0), x_previous_.row(0),
+                               scratch_.row(agent), bracket);
           clip_.apply(bracket);
         },
         G_.row(agent));

@@ -2,7 +2,9 @@
 // PORTER (Li and Chi: Convergence and Privacy of Decentralized Nonconvex Optimization with Gradient
 // Clipping and Communication Compression, 2023) and, without clipping, BEER (Zhao, Li, Li,
 // Richtarik, Chi: BEER: Fast O(1/T) Rate for Decentralized Nonconvex Optimization with
-// Communication Compression, 2022).
+// Communication Compression, 2022). BEER with momentum is MoTEF, and with recursive momentum
+// MoTEF-VR (Islamov, Gao, Stich: Near Optimal Decentralized Optimization with Compression and
+// Momentum Tracking, 2024): what stands for G_p is then M.
 //
 // clang-format off
 //      Algorithm 1                                              here
@@ -39,11 +41,13 @@
 #include "methods.hpp"
 #include "porter/core/error.hpp"
 #include "porter_update.hpp"
+#include "recursive_gradients.hpp"
 
 namespace porter {
 namespace {
 
-template <class Real>
+// `Gradients` has begin, prepare, release and append_state of GradientEstimator.
+template <class Real, class Gradients = GradientEstimator>
 class Porter final : public Algorithm {
  public:
   explicit Porter(const AlgorithmSetup& setup)
@@ -129,7 +133,7 @@ class Porter final : public Algorithm {
   Team team_;
   Real eta_, gamma_;
   GossipClock clock_;
-  GradientEstimator gradients_;
+  Gradients gradients_;
   Gossip<Real> gossip_;
   BasicRows<Real> X_, V_, U_;
   BasicRows<Real>& G_ = V_;  // once V is published, its place is G's until line 12
@@ -143,6 +147,10 @@ std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup) {
           "momentum needs a state in double");
   if (setup.precision == Precision::narrow) return std::make_unique<Porter<float>>(setup);
   return std::make_unique<Porter<double>>(setup);
+}
+
+std::unique_ptr<Algorithm> make_motef_vr(const AlgorithmSetup& setup) {
+  return std::make_unique<Porter<double, RecursiveGradients>>(setup);
 }
 
 }  // namespace porter

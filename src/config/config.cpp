@@ -67,6 +67,7 @@ const AlgorithmInfo& set_algorithm(Sections& sections, Config& config) {
   algorithm.clip_target = info.clipping == Clipping::batch ? ClipTarget::batch : ClipTarget::sample;
   algorithm.compressor = info.compresses ? "random_k:0.05" : "identity";
   algorithm.mask = info.mask_is_sweep ? Mask::sweep : Mask::own;
+  algorithm.momentum = info.momentum;
   return info;
 }
 

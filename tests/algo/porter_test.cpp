@@ -89,6 +89,49 @@ TEST(Porter, BeerFindsAStationaryPointWithFullBatches) {
   EXPECT_LT(distance(toy->algorithm->iterates().row(0), x), 1e-6);  // and the agents agree
 }
 
+TEST(Motef, IsBeerWithMomentum) {
+  const auto after_100 = [](const char* algorithm, double momentum) {
+    const auto toy =
+        ToyNetwork{.algorithm = algorithm, .clip = "none", .momentum = momentum, .gossip = 2}
+            .build();
+    for (std::uint32_t round = 1; round <= 100; ++round) toy->algorithm->step(round);
+    return toy->algorithm->iterates();
+  };
+  EXPECT_EQ(after_100("motef", 0.2), after_100("beer", 0.2));
+  EXPECT_EQ(after_100("motef", 1), after_100("beer", 1));
+  EXPECT_NE(after_100("motef", 0.2), after_100("beer", 1));
+}
+
+TEST(MotefVr, IsBeerWhereNothingOfThePastIsKept) {
+  const auto after_50 = [](const char* algorithm) {
+    const auto toy =
+        ToyNetwork{.compressor = "random_k:0.3", .algorithm = algorithm, .clip = "none"}.build();
+    for (std::uint32_t round = 1; round <= 50; ++round) toy->algorithm->step(round);
+    return toy->algorithm->iterates();
+  };
+  const auto vr = after_50("motef-vr"), beer = after_50("beer");
+  for (std::size_t i = 0; i < vr.agents(); ++i)
+    EXPECT_LT(distance(vr.row(i), beer.row(i)), 1e-5) << i;  // sums in another order, then floats
+}
+
+// With all samples in every batch, M = G + (1 - beta) (M - G_prev) is G itself: momentum without
+// its lag.
+TEST(MotefVr, HasNoLagOnWholeGradients) {
+  const auto after_50 = [](double momentum) {
+    const auto toy = ToyNetwork{.compressor = "random_k:0.3",
+                                .algorithm = "motef-vr",
+                                .clip = "none",
+                                .batch = 10,
+                                .momentum = momentum}
+                         .build();
+    for (std::uint32_t round = 1; round <= 50; ++round) toy->algorithm->step(round);
+    return toy->algorithm->iterates();
+  };
+  const auto one = after_50(0.1), other = after_50(1);
+  for (std::size_t i = 0; i < one.agents(); ++i)
+    EXPECT_LT(distance(one.row(i), other.row(i)), 1e-5) << i;
+}
+
 TEST(Algorithms, EqualBitsForAnyNumberOfThreads) {
   for (const auto& info : algorithm_table()) {
     SCOPED_TRACE(info.name);

@@ -126,6 +126,7 @@ struct AlgorithmInfo {
   bool compresses = false;  ///< false: dense messages
   Meeting meeting = Meeting::neighbours;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
+  double momentum = 1;         ///< where a config does not say
   bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
   bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)
   bool gossips_once = false;   ///< one gossip step per gradient

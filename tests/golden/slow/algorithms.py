@@ -24,13 +24,28 @@ def gradients(case, data):
     return estimate
 
 
+def recursive_gradients(case, data):
+    """M = G(X; Z) + (1 - beta) (M - G(X_prev; Z)), both gradients on the batch Z of the round."""
+    M, X_prev = 0.0, None
+
+    def estimate(X, t):
+        nonlocal M, X_prev
+        keep = 0.0 if t == 1 else 1 - case.momentum
+        at_both = lambda i: lambda at: at(X[i]) - (keep * at(X_prev[i]) if keep else 0)
+        M = keep * M + np.array([two_point_gradient(case, data, i, t, at_both(i)) for i in range(case.agents)])
+        X_prev = X.copy()
+        return M
+
+    return estimate
+
+
 def porter(case, data, x0):
-    """Algorithm 1. porter-dp, porter-gc and beer differ in clip, clip_target and sigma only; dsgt
-    compresses nothing. Further gossip steps of a round mix without a gradient."""
+    """Algorithm 1. porter-dp, porter-gc and beer differ in clip, clip_target and sigma only; motef is beer
+    with momentum; dsgt compresses nothing. Further gossip steps of a round mix without a gradient."""
     n, d = case.agents, len(x0)
     gap = mixing_matrix(case) - np.eye(n)
     gamma = 1.0 if case.algorithm == "dsgt" else case.consensus
-    estimate = gradients(case, data)
+    estimate = (recursive_gradients if case.algorithm == "motef-vr" else gradients)(case, data)
     X = np.tile(x0, (n, 1))
     Qx = X.copy()
     V, Qv, G_prev = np.zeros((n, d)), np.zeros((n, d)), np.zeros((n, d))
@@ -211,6 +226,8 @@ ALGORITHMS = {
     "porter-sweep": porter_sweep,
     "sweep-led": sweep_led,
     "beer": porter,
+    "motef": porter,
+    "motef-vr": porter,
     "choco-sgd": choco_sgd,
     "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,
