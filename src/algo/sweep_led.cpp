@@ -21,39 +21,21 @@
 // | J, k    | inside link_     | the coordinates of a gossip step
 // | L       | visits_          | rounds of drift that a gossip step meets
 // | s, beta | clock_, -        | gossip steps per gradient; momentum, inside gradients_
-// | c       | correction       | how much of a repair is held to be the drift's
+// | c       | led_correction   | how much of a repair is held to be the drift's
 // clang-format on
-#include <algorithm>
 #include <cmath>
 
 #include "core/vector_math.hpp"
+#include "led_correction.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
-#include "porter/core/error.hpp"
 #include "sweep_visits.hpp"
 
 namespace porter {
 namespace {
 
-// What follows holds for real eigenvalues; complex ones may leave no c that is stable.
-void require_symmetric(const MixingMatrix& W) {
-  constexpr double kRounding = 1e-9;
-  for (std::size_t i = 0; i < W.nodes(); ++i)
-    for (const auto& [j, weight] : W.row(i))
-      require(std::abs(weight - W(j, i)) <= kRounding, ErrorKind::usage,
-              "sweep-led needs weights that are the same both ways (network.mixing); agents ", i,
-              " and ", j, " have ", weight, " and ", W(j, i));
-}
-
-// On an eigenvector of W with the value w, steady visits multiply (X, M - H) by a matrix of
-// determinant w and trace w + 1 - c (1 - w): it is stable for c < 2 (1 + w) / (1 - w). Visits of a
-// sweep are not steady, so c is at most half of that.
-double correction(const MixingMatrix& W) {
-  constexpr double kMost = 0.7;
-  require_symmetric(W);
-  const double w = lowest_eigenvalue(W);
-  return std::min(kMost, (1 + w) / (1 - w));
-}
+// Visits of a sweep are not steady, so not all of a repair is held to be the drift's.
+constexpr double kMostCorrection = 0.7;
 
 class SweepLed final : public Algorithm {
  public:
@@ -62,7 +44,7 @@ class SweepLed final : public Algorithm {
         link_(setup, team_, Mask::sweep, {{Draw::compress_x, setup.start}}),
         visits_(setup.start.size()),
         eta_(setup.eta),
-        c_per_eta_(correction(setup.neighbours().mixing.weights) / setup.eta),
+        c_per_eta_(led_correction(setup.neighbours().mixing.weights, kMostCorrection) / setup.eta),
         clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
         X_(team_.rows(setup.start)),

@@ -101,6 +101,23 @@ def sweep_led(case, data, x0):
         yield X
 
 
+def led(case, data, x0):
+    """In the primal-dual form; with c = 1 also X = W^T (2 X - X_prev - step (G - G_prev))."""
+    W = mixing_matrix(case)
+    lowest = np.linalg.eigvalsh(W)[0]
+    c = min(1.0, (1 + lowest) / (1 - lowest))
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    H = np.zeros_like(X)
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * (estimate(X, t) - H)
+        for _ in range(case.gossip):
+            N = mix(W, X)
+            H = H + c * (N - X) / case.step
+            X = N
+        yield X
+
+
 def choco_sgd(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     estimate = gradients(case, data)
@@ -229,6 +246,7 @@ ALGORITHMS = {
     "motef": porter,
     "motef-vr": porter,
     "choco-sgd": choco_sgd,
+    "led": led,
     "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,
     "dp-dsgd": dsgd,

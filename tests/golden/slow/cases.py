@@ -102,6 +102,7 @@ CASES = [
     Case("motef_top_k", algorithm="motef", seed=40, step=0.1, compressor="top_k:0.25", consensus=0.3, momentum=0.2),
     Case("motef_vr_top_k", algorithm="motef-vr", seed=41, step=0.1, compressor="top_k:0.25", consensus=0.3,
          momentum=0.2),
+    Case("led", algorithm="led", seed=42, step=0.1, batch=2, gossip=2),
     Case("choco_sgd_gossip", algorithm="choco-sgd", seed=23, step=0.05, compressor="random_k:0.4", consensus=0.3,
          clip="linear:0.5", sigma=0.05, momentum=0.5, gossip=2),
     Case("dsgt", algorithm="dsgt", seed=24, step=0.05),

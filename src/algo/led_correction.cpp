@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "led_correction.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "porter/core/error.hpp"
+
+namespace porter {
+namespace {
+
+void require_symmetric(const MixingMatrix& W) {
+  constexpr double kRounding = 1e-9;
+  for (std::size_t i = 0; i < W.nodes(); ++i)
+    for (const auto& [j, weight] : W.row(i))
+      require(std::abs(weight - W(j, i)) <= kRounding, ErrorKind::usage,
+              "expected weights that are the same both ways (network.mixing); agents ", i, " and ",
+              j, " have ", weight, " and ", W(j, i));
+}
+
+}  // namespace
+
+double led_correction(const MixingMatrix& W, double most) {
+  require_symmetric(W);
+  const double w = lowest_eigenvalue(W);
+  return std::min(most, (1 + w) / (1 - w));
+}
+
+}  // namespace porter

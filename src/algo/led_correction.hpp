@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "porter/graph/mixing.hpp"
+
+namespace porter {
+
+/// c of the methods that learn control variates H from what gossip repairs:
+///
+///   X <- X - eta (M - H);   N = W^T X;   H <- H + c (N - X) / eta;   X <- N
+///
+/// On an eigenvector of W with the value w this multiplies (X, M - H), as long as M stands still,
+/// by a matrix of determinant w and trace w + 1 - c (1 - w): stable for c < 2 (1 + w) / (1 - w).
+/// c is at most half of that, for the lowest w, and at most `most`. Error{usage} where W is not
+/// symmetric: complex eigenvalues may leave no c that is stable.
+double led_correction(const MixingMatrix& W, double most);
+
+}  // namespace porter
