@@ -85,7 +85,8 @@ std::shared_ptr<RunData> agents_arrays(const Config& config, const std::vector<P
   const auto options = data_options(config);
   require(options.scale == FeatureScale::none || options.scale == FeatureScale::unit,
           ErrorKind::usage, "data.scale: each agent has its own rows; expected none or unit");
-  const FeatureScaling scaling{.kind = options.scale, .bias = options.bias};
+  const FeatureScaling scaling{
+      .kind = options.scale, .bias = options.bias, .transform = transform_of(options)};
   const auto made = [&](const Pair& rows) {
     auto data = to_dataset(rows.first, rows.second, classes, options.guarantee);
     scaling.apply(data);
@@ -126,6 +127,7 @@ std::shared_ptr<RunData> numbered(const Config& config, std::size_t rows, std::s
                                   const std::optional<Floats>& test_labels, const Names& classes,
                                   bool deal) {
   auto options = data_options(config);
+  options.transform = TransformKind::none;
   options.scale = FeatureScale::none;
   options.bias = false;
   options.outliers = "none";

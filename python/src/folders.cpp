@@ -15,7 +15,7 @@ namespace {
 
 // Rows of features as they were before they were scaled.
 Dataset rows_of(const ModelCard& card, const Floats& X) {
-  const auto features = card.features - (card.scaling.bias ? 1 : 0);
+  const auto features = card.given_features();
   require(!card.schema, ErrorKind::usage,
           "this model has a schema, so it predicts for tables with its columns");
   require(X.ndim() == 2 && static_cast<std::size_t>(X.shape(1)) == features, ErrorKind::usage,

@@ -181,6 +181,8 @@ void check_measured(Sections& sections, const AlgorithmInfo& info, const Config&
 
 void check_data(const TomlSection& section, const Config& config) {
   auto data = config.data;
+  section.check(!data.image || data.transform != TransformKind::none, "image",
+                "the shape of images is for data.transform, which is \"none\"");
   data.guarantee = claims_guarantee(config);
   section.located(data.fold ? "fold" : "holdout", [&] { check_holdout(data, ""); });
 }

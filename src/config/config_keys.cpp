@@ -409,6 +409,13 @@ std::vector<ConfigKey> make_keys() {
       only_where(
           [](const Config& config) { return bool(config.data.fold); },
           row(KEY(data.fold), "I/K", "the same: the I-th of K equal parts", parsed(parse_fold))),
+      only_where([](const Config& config) { return config.data.transform != TransformKind::none; },
+                 choice_row(KEY(data.transform),
+                            "what images are mapped to, each by itself, before they are scaled")),
+      only_where([](const Config& config) { return bool(config.data.image); },
+                 row(KEY(data.image), "HEIGHTxWIDTH",
+                     "shape of the images of data.transform, where the data does not tell",
+                     parsed(parse_image_shape))),
       choice_row(KEY(data.scale), "how features are scaled, measured on the training rows"),
       only_where([](const Config& config) { return config.data.plants_outliers(); },
                  row(KEY(data.outliers), "none, FRACTION:FACTOR",

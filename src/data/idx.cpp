@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IDX format of the MNIST database: a big-endian header (magic number, extents), then bytes.
+#include <array>
+
+#include "io/input_stream.hpp"
 #include "table.hpp"
 
 namespace porter {
@@ -51,6 +54,16 @@ IdxImages decode_idx_images(std::string_view bytes, const std::string& name) {
   require(features <= kMaxFeatures, ErrorKind::io, name, ": expected at most ", kMaxFeatures,
           " pixels an image, found ", features);
   return {.count = extents[0], .features = features, .pixels = pixels};
+}
+
+ImageShape read_idx_shape(const std::string& file) {
+  std::array<char, 16> header{};
+  const auto found = InputStream(file).read(header);
+  const std::string_view bytes(header.data(), found);
+  require(found == header.size() && big_endian(bytes, 0) == kImageMagic, ErrorKind::io, file,
+          ": expected an IDX file of images, which begins with the magic number ", kImageMagic,
+          " and three extents");
+  return {big_endian(bytes, 8), big_endian(bytes, 12)};
 }
 
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name) {

@@ -164,6 +164,22 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
   return read_known(known, folders, reader);
 }
 
+// Of the files, or stated; nothing where it is neither.
+ImageShape image_shape(const DataOptions& options, bool idx) {
+  ImageShape shape = options.image;
+  if (!idx) return shape;
+  for (const auto& file : {options.train_images, options.test_images}) {
+    if (file.empty()) continue;
+    require_regular(file);
+    const auto found = read_idx_shape(file);
+    require(!shape || found == shape, ErrorKind::usage, file, ": expected images of ",
+            to_string(shape), options.image ? " as data.image says" : " as for training",
+            ", found ", to_string(found));
+    shape = found;
+  }
+  return shape;
+}
+
 // What would be found in the rows, or measured on them, would tell of single records.
 void require_public_scale(const DataOptions& options) {
   require(!is_measured(options.scale), ErrorKind::privacy, "data.scale = \"",
@@ -210,6 +226,9 @@ void check_schema(const DataOptions& options, bool idx) {
           "data.schema: it describes the columns of a csv file; expected data.train");
   require(options.classes.empty() && options.features == 0, ErrorKind::usage,
           "data.schema: it has the classes and features; expected no data.classes, data.features");
+  require(options.transform == TransformKind::none, ErrorKind::usage, "data.transform = \"",
+          choice_text(options.transform),
+          "\" is for images; the columns of a table (data.schema) are none");
   require(label.number() == options.regression, ErrorKind::usage, "data.schema: the label \"",
           label.name, "\" is ",
           label.number() ? "a number, but the model learns classes"
@@ -218,8 +237,9 @@ void check_schema(const DataOptions& options, bool idx) {
 
 }  // namespace
 
-DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
+DataPair load_data_from(const DataOptions& given, const DataFolders& folders,
                         const LoadProgress& progress) {
+  auto options = given;
   const bool idx = !options.train_images.empty() || !options.train_labels.empty();
   const bool files = idx || !options.train.empty();
   require(!idx || options.train.empty(), ErrorKind::usage,
@@ -227,6 +247,7 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
   check_schema(options, idx);
   if (options.guarantee) require_public_shape(options, files);
+  if (options.transform != TransformKind::none) options.image = image_shape(options, idx);
   const auto broken = options.guarantee ? BrokenRows::keep : BrokenRows::refuse;
   Reader reader(folders.cache, options.cache && !options.guarantee && !options.schema,
                 {options.schema.get(), broken, progress});
@@ -246,11 +267,23 @@ DataPair load_data_from(const DataOptions& options, const DataFolders& folders,
   return prepare_data(options, std::move(pair));
 }
 
+ImageTransform transform_of(const DataOptions& options) {
+  if (options.transform == TransformKind::none) return {};
+  ImageTransform transform{options.transform, options.image};
+  const bool files = !options.train.empty() || !options.train_images.empty();
+  if (!transform.image && !files && options.name != kGivenData)
+    transform.image = known_data(options.name).image;
+  transform.check();
+  return transform;
+}
+
 DataPair prepare_data(const DataOptions& options, DataPair pair) {
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
   if (options.guarantee) require_public_scale(options);
   hold_out(options, pair);
-  scale_and_add_bias(pair, options.scale, options.bias);
+  const auto transform = transform_of(options);
+  if (transform) pair.source += "; images as " + to_string(transform);
+  scale_and_add_bias(pair, options.scale, options.bias, transform);
   plant_outliers(pair, options.outliers, options.bias);
   return pair;
 }

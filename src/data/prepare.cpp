@@ -236,6 +236,7 @@ void append_ones(Dataset& data) {
 }
 
 void FeatureScaling::apply(Dataset& data) const {
+  transform.apply(data);
   if (kind == FeatureScale::standard) {
     make_dense(data);
     for (float& value : data.values) value = static_cast<float>((value - mean) / deviation);
@@ -246,7 +247,10 @@ void FeatureScaling::apply(Dataset& data) const {
     for (float& value : data.values) value = static_cast<float>(value * (1 / factor));
 }
 
-void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias) {
+void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
+                        const ImageTransform& transform) {
+  // What is measured below is measured on what the transform made.
+  for_both(data, [&](Dataset& set) { transform.apply(set); });
   auto& scaling = data.scaling;
   scaling = {.kind = scale, .bias = bias};
   if (scale == FeatureScale::standard) {
@@ -261,6 +265,7 @@ void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias) {
   }
   for_both(data, [&](Dataset& set) { scaling.apply(set); });
   scaling.bias = bias;
+  scaling.transform = transform;
 }
 
 void plant_outliers(DataPair& data, std::string_view spec, bool bias) {

@@ -18,14 +18,15 @@ namespace porter {
 DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regression,
                       std::vector<double> classes = {}, BrokenRows broken = BrokenRows::refuse);
 
-/// Scales both sets and appends the column of ones:
+/// Transforms images, then scales both sets and appends the column of ones:
 ///   none      x
 ///   spectral  x / (|X|_2 / (2 sqrt(N))), X the N training rows with the column of ones if there is
 ///             one; that column is divided too
 ///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
 ///   unit      x / |x|_2 row by row; a zero row stays
 /// What is measured on the training set is kept in the pair's scaling.
-void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias);
+void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
+                        const ImageTransform& transform = {});
 
 /// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the
 /// factor; not the column of ones, which is last if there is one. "none": nothing.

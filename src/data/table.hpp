@@ -7,6 +7,7 @@
 
 #include "porter/core/error.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/data/image.hpp"
 #include "porter/data/schema.hpp"
 
 namespace porter {
@@ -66,6 +67,8 @@ struct IdxImages {
   std::string_view pixels;  ///< a view into the decoded bytes
 };
 IdxImages decode_idx_images(std::string_view bytes, const std::string& name);
+/// What the header of a file of images says.
+ImageShape read_idx_shape(const std::string& file);
 std::string_view decode_idx_labels(std::string_view bytes, const std::string& name);
 /// A table of images, a byte for each of `features` pixels, and of a byte for each label.
 FileTable table_of_images(const std::string& name, std::string_view pixels, std::size_t features,

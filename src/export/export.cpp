@@ -9,6 +9,11 @@ namespace porter {
 std::string export_model(const SavedModel& saved, const ExportOptions& options) {
   require(!options.wide || options.format == ExportFormat::onnx, ErrorKind::usage,
           "--double is for onnx; the other formats compute in double anyway");
+  const auto& transform = saved.card.scaling.transform;
+  require(!transform, ErrorKind::usage, saved.source,
+          ": its records are images that went through data.transform = \"",
+          choice_text(transform.kind),
+          "\", which no exported file holds; porter predict applies it");
   const auto flat = flatten(saved, options.which);
   switch (options.format) {
     case ExportFormat::onnx:

@@ -91,15 +91,23 @@ ModelOptions parse_options(const Keys& keys) {
   return options;
 }
 
+ImageTransform parse_transform(const Keys& keys) {
+  ImageTransform transform{parse_choice<TransformKind>(keys.text("transform")), {}};
+  if (transform) transform.image = parse_image_shape(keys.text("image"));
+  transform.check();
+  return transform;
+}
+
 FeatureScaling parse_scaling(const Keys& keys) {
-  const FeatureScaling scaling{.kind = parse_choice<FeatureScale>(keys.text("kind")),
-                               .mean = keys.number("mean"),
-                               .deviation = keys.number("deviation"),
-                               .factor = keys.number("factor"),
-                               .bias = keys.flag("bias")};
+  FeatureScaling scaling{.kind = parse_choice<FeatureScale>(keys.text("kind")),
+                         .mean = keys.number("mean"),
+                         .deviation = keys.number("deviation"),
+                         .factor = keys.number("factor"),
+                         .bias = keys.flag("bias")};
   for (const auto& [key, divisor] :
        {std::pair("deviation", scaling.deviation), {"factor", scaling.factor}})
     keys.check(divisor > 0 && std::isfinite(1 / divisor), key, "a number above 0");
+  if (keys.json().contains("transform")) scaling.transform = parse_transform(keys);
   return scaling;
 }
 
@@ -110,12 +118,22 @@ void check_version(const Keys& keys, const std::string& source) {
           " of the format, and this porter (", kVersion, ") knows version ", kCardVersion);
 }
 
+void check_transform(const ModelCard& card, const std::string& source) {
+  const auto& transform = card.scaling.transform;
+  if (!transform) return;
+  const auto columns = transform.features() + (card.scaling.bias ? 1 : 0);
+  require(columns == card.features && !card.schema, ErrorKind::io, source, ": ",
+          to_string(transform), " makes ", columns, " features, ones included, and the model has ",
+          card.features, card.schema ? " and a schema" : "");
+}
+
 // What does not go together would be noticed late, or never.
 void check_sizes(const ModelCard& card, const std::string& source) {
   require(card.features >= 1 && card.features <= kMaxSize && card.outputs >= 1 &&
               card.outputs <= kMaxSize && card.classes.size() <= kMaxClasses,
           ErrorKind::io, source, ": a model of impossible size: ", card.features, " features, ",
           card.outputs, " outputs, ", card.classes.size(), " classes");
+  check_transform(card, source);
   if (!card.schema) return;
   const auto columns = card.schema->features().size() + (card.scaling.bias ? 1 : 0);
   const auto& labels = card.schema->labels;
@@ -182,6 +200,10 @@ std::string card_json(const ModelCard& card) {
                {"run", card.run},
                {"origin", card.origin},
                {"privacy", card.privacy.empty() ? Json(nullptr) : Json::parse(card.privacy)}};
+  if (const auto& transform = scaling.transform) {
+    json["scaling"]["transform"] = choice_text(transform.kind);
+    json["scaling"]["image"] = to_string(transform.image);
+  }
   return json_text(json, 1) + "\n";
 }
 

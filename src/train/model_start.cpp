@@ -32,6 +32,7 @@ Meaning meaning_of(const ModelOptions& model, const std::vector<std::string>& cl
                      {"features", std::to_string(features)},
                      {"classes", classes.empty() ? "none" : names},
                      {"targets", std::to_string(classes.empty() ? outputs : 0)},
+                     {"data.transform", to_string(scaling.transform)},
                      {"data.scale", std::string(choice_text(scaling.kind))},
                      {"data.bias", scaling.bias ? "true" : "false"}};
   if (find_model(model.name).layered) {

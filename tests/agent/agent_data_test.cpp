@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "config/config_keys.hpp"
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
 #include "porter/core/error.hpp"
@@ -66,6 +67,24 @@ TEST(AgentData, AGuaranteeNeedsClassesAndFeatures) {
   EXPECT_TRUE(says(OwnData("features = 3").end(), "data.classes: "));
   EXPECT_TRUE(says(OwnData("classes = [0, 1]\nfeatures = 3").end(), "ca.crt"));
   EXPECT_TRUE(says(OwnData("", true).end(), "ca.crt"));  // noise that promises nothing
+}
+
+// Its own file does not tell what its images look like, and neighbours compare what it says of
+// them.
+TEST(AgentData, ImagesAreTransformedWhereTheirShapeIsStated) {
+  std::string rows;
+  for (int row = 0; row < 40; ++row) {
+    for (int i = 0; i < 49; ++i) rows += std::to_string(i * (row + 2) % 9) + ",";
+    rows += std::to_string(row % 2) + "\n";
+  }
+  const std::string stated = "classes = [0, 1]\nfeatures = 49\ntransform = \"hog\"\n";
+  EXPECT_TRUE(says(OwnData(stated, false, rows).end(), "needs the shape of the images"));
+  EXPECT_TRUE(says(OwnData(stated + "image = \"7x8\"", false, rows).end(), "have 56 pixels"));
+  const OwnData agent(stated + "image = \"7x7\"", false, rows);
+  EXPECT_TRUE(says(agent.end(), "ca.crt")) << agent.end();
+  auto facts = identity(agent.options.config);
+  EXPECT_EQ(facts["data.transform"], "\"hog\"");
+  EXPECT_EQ(facts["data.image"], "\"7x7\"");
 }
 
 // One record decides neither whether it starts nor what it says.

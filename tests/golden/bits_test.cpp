@@ -17,6 +17,7 @@
 #include "every_simd_target.hpp"
 #include "io/file.hpp"
 #include "paths.hpp"
+#include "porter/data/image.hpp"
 #include "porter/graph/mixing.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "porter/train/train.hpp"
@@ -127,6 +128,21 @@ void add_splits(Digests& digests) {
   digests["dirichlet splits"] = digest.text();
 }
 
+void add_images(Digests& digests) {
+  for (const auto kind : all_choices<TransformKind>()) {
+    if (kind == TransformKind::none) continue;
+    Digest digest;
+    for (const auto& shape : {ImageShape{28, 28}, {13, 37}}) {
+      Dataset data{.features = shape.pixels(), .values = std::vector<float>(9 * shape.pixels())};
+      data.labels.assign(9, 0);
+      NormalNoise(5, 2, 1).fill(0, data.values);
+      ImageTransform{kind, shape}.apply(data);
+      digest.add(std::span<const float>(data.values));
+    }
+    digests[concat("images ", choice_text(kind))] = digest.text();
+  }
+}
+
 void add_paper_noise(Digests& digests) {
   Digest digest;
   for (double delta = 1e-12; delta < 1; delta *= 1.7) {
@@ -145,6 +161,7 @@ Digests make_digests() {
   add_large_weights(digests);
   add_starts(digests);
   add_splits(digests);
+  add_images(digests);
   add_paper_noise(digests);
   return digests;
 }

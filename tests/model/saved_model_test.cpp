@@ -8,6 +8,7 @@
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
+#include "says.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
 
@@ -105,6 +106,27 @@ TEST(SavedModel, ReadsBackWhatIsWritten) {
   EXPECT_EQ(saved.parameters("agent:0")[0], 0.5);
   EXPECT_THROW(saved.parameters("agent:1"), Error);
   EXPECT_THROW(saved.parameters("x_best"), Error);
+}
+
+TEST(SavedModel, SaysWhatItsImagesWentThrough) {
+  auto card = card_of("softmax");
+  card.scaling = {.bias = true, .transform = {TransformKind::hog, {9, 12}}};
+  card.features = 393;
+  const auto json = card_json(card);
+  const auto read = parse_card(json, "card");
+  EXPECT_EQ(read.scaling.transform, card.scaling.transform);
+  EXPECT_EQ(read.given_features(), 108U);
+  EXPECT_EQ(card_json(read), json);
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    auto other = json;
+    other.replace(other.find(from), from.size(), to);
+    return what_fails([&] { parse_card(other, "card"); });
+  };
+  EXPECT_TRUE(says(refusal("\"9x12\"", "\"9\""), "card: expected HEIGHTxWIDTH"));
+  EXPECT_TRUE(says(refusal("\"9x12\"", "\"3x36\""), "at least 7 pixels a side"));
+  EXPECT_TRUE(says(refusal("\"hog\"", "\"dog\""), "expected one of none, hog"));
+  EXPECT_TRUE(says(refusal("\"features\": 393", "\"features\": 394"),
+                   "makes 393 features, ones included, and the model has 394"));
 }
 
 TEST(SavedModel, HandsOutFiniteNumbersOnly) {

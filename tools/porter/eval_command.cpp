@@ -115,7 +115,7 @@ DataPair load_file(const EvalArguments& options, const SavedModel& saved) {
   }
   if (!data.schema) {
     if (!data.regression) data.classes = numeric_classes(card, saved.source);
-    data.features = card.features - (card.scaling.bias ? 1 : 0);
+    data.features = card.given_features();
   }
   auto pair = load_data(data);
   card.scaling.apply(pair.train);

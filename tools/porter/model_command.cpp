@@ -47,7 +47,8 @@ std::string answer_text(const ModelCard& card) {
 }
 
 std::string scaling_text(const FeatureScaling& scaling) {
-  std::string text(choice_text(scaling.kind));
+  std::string text = scaling.transform ? to_string(scaling.transform) + ", then " : "";
+  text += choice_text(scaling.kind);
   if (scaling.kind == FeatureScale::standard)
     text += fmt::format(" (mean {:.6g}, deviation {:.6g})", scaling.mean, scaling.deviation);
   if (scaling.kind == FeatureScale::spectral)
@@ -63,7 +64,7 @@ void show(const std::string& path, bool json) {
     return;
   }
   fmt::print("{}\n  model       {}\n  predicts    {}\n  features    {}\n", saved.source,
-             kind_text(card), answer_text(card), card.features - (card.scaling.bias ? 1 : 0));
+             kind_text(card), answer_text(card), card.given_features());
   fmt::print("  scaling     {}\n  schema      {}\n", scaling_text(card.scaling),
              card.schema ? fmt::format("{} columns, label{} {} ({})", card.schema->columns.size(),
                                        card.outputs == 1 ? "" : "s", label_names(*card.schema),

@@ -76,7 +76,7 @@ class Predictor {
     return text + "\n";
   }
 
-  /// The row is as the model's features were before they were scaled.
+  /// The row is as records were before they were transformed and scaled.
   std::string line(Dataset& row) const {
     card_.scaling.apply(row);
     require(row.features == card_.features, ErrorKind::io, "expected ", card_.features,
@@ -139,7 +139,7 @@ std::optional<float> to_number(std::string_view field) {
 // Without a schema: rows of the numbers that the model was trained on, a header or none.
 void predict_numbers(const ModelCard& card, const Predictor& predictor, TextInput& input,
                      Output& out) {
-  const auto features = card.features - (card.scaling.bias ? 1 : 0);
+  const auto features = card.given_features();
   CsvReader reader(input.reader(), input.name(), guess_separator(input.start()));
   bool first = true;
   while (reader.next()) {
@@ -170,7 +170,7 @@ void predict_array(const ModelCard& card, const Predictor& predictor, const std:
                    Output& out) {
   require(!card.schema, ErrorKind::usage, "--data ", path,
           ": this model has a schema, so its records are rows of a table with named columns");
-  const auto features = card.features - (card.scaling.bias ? 1 : 0);
+  const auto features = card.given_features();
   const auto arrays = load_npz(path);
   const auto& x = member(arrays, "X", path);
   require(x.shape.size() == 2 && x.shape[1] == features, ErrorKind::io, path, ": expected X with ",

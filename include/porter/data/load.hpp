@@ -10,6 +10,7 @@
 
 #include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/data/image.hpp"
 #include "porter/data/schema.hpp"
 
 namespace porter {
@@ -68,9 +69,14 @@ struct FeatureScaling {
   double mean = 0, deviation = 1;  ///< of `standard`
   double factor = 1;               ///< of `spectral`: what all columns are divided by
   bool bias = false;               ///< whether a column of ones is appended
+  ImageTransform transform = {};   ///< before all of that
 
-  /// Scales the rows and appends the column.
+  /// Transforms and scales the rows and appends the column.
   void apply(Dataset& data) const;
+  /// How many features a record had before, where it has `features` after.
+  std::size_t given_features(std::size_t features) const {
+    return transform ? transform.image.pixels() : features - (bias ? 1 : 0);
+  }
 };
 
 /// A training set and, where there is one, a test set with the same features and classes.
@@ -107,6 +113,8 @@ struct DataOptions {
   /// `test` stands in for the rows that were held out. They stay out of the training set all the
   /// same, so that a trained model meets the scale that it was trained with.
   bool test_instead = false;
+  TransformKind transform = TransformKind::none;  ///< of images, before they are scaled
+  ImageShape image = {};  ///< stated; IDX files and known images have their own
   FeatureScale scale = FeatureScale::none;
   std::string outliers =
       "none";  ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
@@ -125,15 +133,18 @@ struct DataOptions {
 /// More labels than this are targets of a regression, not classes.
 inline constexpr std::size_t kMaxClasses = 1000;
 
-/// Reads or generates, maps labels to class numbers, holds out, scales, appends the bias column,
-/// plants outliers. Errors name the file, the line, what was expected and what was found. A path
-/// that is no regular file is refused before it is opened. `progress` hears how much of a csv file
-/// has been read.
+/// Reads or generates, maps labels to class numbers, holds out, transforms images, scales, appends
+/// the bias column, plants outliers. Errors name the file, the line, what was expected and what was
+/// found. A path that is no regular file is refused before it is opened. `progress` hears how much
+/// of a csv file has been read.
 using LoadProgress = std::function<void(const std::string& file, double share)>;
 DataPair load_data(const DataOptions& options, const LoadProgress& progress = {});
 
+/// What these options do to images. Error{usage} where their shape is not known.
+ImageTransform transform_of(const DataOptions& options);
+
 /// Rows that a caller has, instead: class numbers or targets are in their labels. Holds out,
-/// scales, appends the bias column, plants outliers.
+/// transforms images, scales, appends the bias column, plants outliers.
 DataPair prepare_data(const DataOptions& options, DataPair pair);
 
 }  // namespace porter

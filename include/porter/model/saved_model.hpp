@@ -47,6 +47,8 @@ struct ModelCard {
   std::string privacy = {};                   ///< privacy.json, or empty
   std::map<std::string, std::string> origin = {};  ///< method, rounds, agents, ...: for people
 
+  /// Of a record as it is given, before it was transformed and scaled.
+  std::size_t given_features() const { return scaling.given_features(features); }
   std::size_t scores() const { return classes.empty() ? outputs : classes.size(); }
   std::unique_ptr<const Model> make() const;
 };

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "porter/data/image.hpp"
+
 namespace porter {
 
 /// A file of a known data set.
@@ -22,6 +24,7 @@ struct KnownData {
   std::string name, what;
   std::size_t train_rows = 0, test_rows = 0;  ///< test_rows = 0: it has no test set
   std::size_t features = 0;                   ///< without the bias column
+  ImageShape image = {};                      ///< where records are images
   std::vector<double> classes;                ///< the labels in its files, ascending
   std::vector<KnownFile> files = {};          ///< train then test; empty: built in
   std::string licence, citation = {};

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "porter/data/image.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/text.hpp"
+#include "image_features.hpp"
+#include "porter/core/error.hpp"
+#include "porter/core/thread_pool.hpp"
+
+namespace porter {
+namespace {
+
+struct TransformRow {
+  TransformKind kind;
+  std::size_t least_side;
+  std::size_t (*features)(const ImageShape& shape);
+  void (*make)(const ImageShape& shape, std::span<const float> images, std::span<float> features);
+};
+
+constexpr TransformRow kTransforms[] = {{TransformKind::hog, 7, hog_features, make_hog}};
+
+const TransformRow& row_of(TransformKind kind) {
+  return *std::ranges::find(kTransforms, kind, &TransformRow::kind);
+}
+
+// The images of rows [first, last), one behind the other, whether or not they are stored so.
+std::vector<float> dense_rows(const Dataset& data, std::size_t first, std::size_t last) {
+  std::vector<float> images((last - first) * data.features, 0.0F);
+  for (std::size_t row = first; row < last; ++row) {
+    const auto sample = data[row];
+    float* image = &images[(row - first) * data.features];
+    for (std::size_t i = 0; i < sample.values.size(); ++i)
+      image[sample.sparse ? sample.columns[i] : i] = sample.values[i];
+  }
+  return images;
+}
+
+}  // namespace
+
+ImageShape parse_image_shape(std::string_view text) {
+  const auto cross = text.find('x');
+  const auto height = parse_number<std::size_t>(text.substr(0, cross));
+  const auto width =
+      cross == text.npos ? std::nullopt : parse_number<std::size_t>(text.substr(cross + 1));
+  const auto fits = [](const auto& side) { return side && *side >= 1 && *side <= kMaxImageSide; };
+  require(fits(height) && fits(width), ErrorKind::usage, "expected HEIGHTxWIDTH, each from 1 to ",
+          kMaxImageSide, ", such as 28x28, found \"", text, "\"");
+  return {*height, *width};
+}
+
+std::string to_string(const ImageShape& shape) { return concat(shape.height, 'x', shape.width); }
+
+std::string to_string(const ImageTransform& transform) {
+  const std::string name(choice_text(transform.kind));
+  return transform ? concat(name, " of ", to_string(transform.image)) : name;
+}
+
+void to_unit_length(std::span<const double> row, std::span<float> out) {
+  double squares = 0;
+  for (const double value : row) squares += value * value;
+  const double norm = squares == 0 ? 1 : std::sqrt(squares);
+  for (std::size_t i = 0; i < row.size(); ++i) out[i] = static_cast<float>(row[i] / norm);
+}
+
+void ImageTransform::check() const {
+  if (!*this) return;
+  const auto name = choice_text(kind);
+  require(bool(image), ErrorKind::usage, "data.transform = \"", name,
+          "\" needs the shape of the images, which this data does not tell; in [data] write, for "
+          "instance, image = \"28x28\"");
+  const auto least = row_of(kind).least_side;
+  require(std::min(image.height, image.width) >= least, ErrorKind::usage, "data.transform = \"",
+          name, "\": expected images of at least ", least, " pixels a side, found ",
+          to_string(image));
+}
+
+std::size_t ImageTransform::features() const { return row_of(kind).features(image); }
+
+void ImageTransform::apply(Dataset& data) const {
+  if (!*this) return;
+  check();
+  require(data.features == image.pixels(), ErrorKind::usage, "data.transform = \"",
+          choice_text(kind), "\": images of ", to_string(image), " have ", image.pixels(),
+          " pixels, and the records ", data.features, " features; data.image is the shape");
+  constexpr std::size_t kBlock = 64;
+  const auto width = features(), rows = data.rows();
+  std::vector<float> values(rows * width);
+  const auto blocks = (rows + kBlock - 1) / kBlock;
+  ThreadPool pool(blocks > 1 ? 0 : 1);
+  pool.parallel_for(blocks, [&](std::size_t block) {
+    const auto first = block * kBlock, last = std::min(rows, first + kBlock);
+    row_of(kind).make(image, dense_rows(data, first, last),
+                      std::span(values).subspan(first * width, (last - first) * width));
+  });
+  data.values = std::move(values);
+  data.columns.clear();
+  data.row_starts.clear();
+  data.features = width;
+}
+
+}  // namespace porter
