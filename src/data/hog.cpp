@@ -49,11 +49,21 @@ Parts parts_of(double dx, double dy) {
 
 using Histograms = std::array<double, kCells * kCells * kDirections>;
 
-class Hog {
+class Hog final : public ImageMap {
  public:
   explicit Hog(const ImageShape& shape)
       : shape_(shape), rows_(cell_shares(shape.height)), columns_(cell_shares(shape.width)) {}
 
+  void apply(std::span<const float> images, std::span<float> features) const override {
+    const auto pixels = shape_.pixels();
+    for (std::size_t i = 0; i < images.size() / pixels; ++i) {
+      auto row = histograms(images.subspan(i * pixels, pixels));
+      for (double& value : row) value = std::sqrt(value);
+      to_unit_length(row, features.subspan(i * row.size(), row.size()));
+    }
+  }
+
+ private:
   Histograms histograms(std::span<const float> image) const {
     Histograms sums{};
     const auto pixel = [&](std::size_t y, std::size_t x) {
@@ -70,7 +80,6 @@ class Hog {
     return sums;
   }
 
- private:
   static void add(const Parts& parts, const CellShares& row, const CellShares& column,
                   Histograms& sums) {
     for (const int i : {0, 1})
@@ -90,14 +99,8 @@ class Hog {
 
 std::size_t hog_features(const ImageShape&) { return Histograms{}.size(); }
 
-void make_hog(const ImageShape& shape, std::span<const float> images, std::span<float> features) {
-  const Hog hog(shape);
-  const auto pixels = shape.pixels();
-  for (std::size_t i = 0; i < images.size() / pixels; ++i) {
-    auto row = hog.histograms(images.subspan(i * pixels, pixels));
-    for (double& value : row) value = std::sqrt(value);
-    to_unit_length(row, features.subspan(i * row.size(), row.size()));
-  }
+std::unique_ptr<const ImageMap> make_hog(const ImageShape& shape) {
+  return std::make_unique<Hog>(shape);
 }
 
 }  // namespace porter

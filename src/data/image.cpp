@@ -2,9 +2,12 @@
 #include "porter/data/image.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
+#include "core/memo.hpp"
 #include "core/text.hpp"
 #include "image_features.hpp"
 #include "porter/core/error.hpp"
@@ -15,15 +18,28 @@ namespace {
 
 struct TransformRow {
   TransformKind kind;
-  std::size_t least_side;
+  std::size_t least_side, most_side;
   std::size_t (*features)(const ImageShape& shape);
-  void (*make)(const ImageShape& shape, std::span<const float> images, std::span<float> features);
+  std::unique_ptr<const ImageMap> (*make)(const ImageShape& shape);
 };
 
-constexpr TransformRow kTransforms[] = {{TransformKind::hog, 7, hog_features, make_hog}};
+constexpr TransformRow kTransforms[] = {
+    {TransformKind::hog, 7, kMaxImageSide, hog_features, make_hog},
+    {TransformKind::scattering, 8, 256, scattering_features, make_scattering}};
 
 const TransformRow& row_of(TransformKind kind) {
-  return *std::ranges::find(kTransforms, kind, &TransformRow::kind);
+  const auto* row = std::ranges::find(kTransforms, kind, &TransformRow::kind);
+  assert(row != std::end(kTransforms));
+  return *row;
+}
+
+// Filters are the same for all images of a shape, and records may come one by one.
+std::shared_ptr<const ImageMap> map_of(const ImageTransform& transform) {
+  using Key = std::tuple<TransformKind, std::size_t, std::size_t>;
+  static Memo<Key, std::shared_ptr<const ImageMap>> maps;
+  const auto& image = transform.image;
+  return maps.get({transform.kind, image.height, image.width},
+                  [&] { return std::shared_ptr(row_of(transform.kind).make(image)); });
 }
 
 // The images of rows [first, last), one behind the other, whether or not they are stored so.
@@ -41,14 +57,16 @@ std::vector<float> dense_rows(const Dataset& data, std::size_t first, std::size_
 }  // namespace
 
 ImageShape parse_image_shape(std::string_view text) {
-  const auto cross = text.find('x');
-  const auto height = parse_number<std::size_t>(text.substr(0, cross));
-  const auto width =
-      cross == text.npos ? std::nullopt : parse_number<std::size_t>(text.substr(cross + 1));
-  const auto fits = [](const auto& side) { return side && *side >= 1 && *side <= kMaxImageSide; };
-  require(fits(height) && fits(width), ErrorKind::usage, "expected HEIGHTxWIDTH, each from 1 to ",
-          kMaxImageSide, ", such as 28x28, found \"", text, "\"");
-  return {*height, *width};
+  const auto side = [](std::string_view digits) {
+    const auto number = parse_number<std::size_t>(digits).value_or(0);
+    return number <= kMaxImageSide ? number : 0;
+  };
+  const auto cross = std::min(text.find('x'), text.size());
+  const ImageShape shape{side(text.substr(0, cross)),
+                         side(text.substr(std::min(cross + 1, text.size())))};
+  require(bool(shape), ErrorKind::usage, "expected HEIGHTxWIDTH, each from 1 to ", kMaxImageSide,
+          ", such as 28x28, found \"", text, "\"");
+  return shape;
 }
 
 std::string to_string(const ImageShape& shape) { return concat(shape.height, 'x', shape.width); }
@@ -71,10 +89,11 @@ void ImageTransform::check() const {
   require(bool(image), ErrorKind::usage, "data.transform = \"", name,
           "\" needs the shape of the images, which this data does not tell; in [data] write, for "
           "instance, image = \"28x28\"");
-  const auto least = row_of(kind).least_side;
-  require(std::min(image.height, image.width) >= least, ErrorKind::usage, "data.transform = \"",
-          name, "\": expected images of at least ", least, " pixels a side, found ",
-          to_string(image));
+  const auto& row = row_of(kind);
+  const auto [smaller, larger] = std::minmax(image.height, image.width);
+  require(smaller >= row.least_side && larger <= row.most_side, ErrorKind::usage,
+          "data.transform = \"", name, "\": expected images of ", row.least_side, " to ",
+          row.most_side, " pixels a side, found ", to_string(image));
 }
 
 std::size_t ImageTransform::features() const { return row_of(kind).features(image); }
@@ -89,11 +108,12 @@ void ImageTransform::apply(Dataset& data) const {
   const auto width = features(), rows = data.rows();
   std::vector<float> values(rows * width);
   const auto blocks = (rows + kBlock - 1) / kBlock;
+  const auto map = map_of(*this);
   ThreadPool pool(blocks > 1 ? 0 : 1);
   pool.parallel_for(blocks, [&](std::size_t block) {
     const auto first = block * kBlock, last = std::min(rows, first + kBlock);
-    row_of(kind).make(image, dense_rows(data, first, last),
-                      std::span(values).subspan(first * width, (last - first) * width));
+    map->apply(dense_rows(data, first, last),
+               std::span(values).subspan(first * width, (last - first) * width));
   });
   data.values = std::move(values);
   data.columns.clear();

@@ -11,7 +11,7 @@ import pathlib
 
 import numpy as np
 
-SHAPES = [(28, 28), (28, 28), (7, 7), (9, 13), (30, 17)]
+SHAPES = [(28, 28), (8, 8), (9, 13), (30, 17)]
 
 
 def unit_length(row):
@@ -45,7 +45,58 @@ def hog(image):
     return unit_length(np.sqrt(np.maximum(cells, 0)).ravel())
 
 
-TRANSFORMS = {"hog": hog}
+def wavelet(shape, scale, direction):
+    """The spectrum of a Morlet wavelet, sampled on the grid of an FFT."""
+    sigma, xi, slant = 0.8 * 2**scale, 0.75 * np.pi / 2**scale, 0.5
+    angle = np.pi * direction / 8
+    y, x = np.meshgrid(*(2 * np.pi * np.fft.fftfreq(n) for n in shape), indexing="ij")
+
+    def gaussian(centre):
+        total = 0
+        for dy in 2 * np.pi * np.arange(-1, 2):
+            for dx in 2 * np.pi * np.arange(-1, 2):
+                along = (x + dx) * np.cos(angle) + (y + dy) * np.sin(angle) - centre
+                across = (y + dy) * np.cos(angle) - (x + dx) * np.sin(angle)
+                total = total + np.exp(-(sigma**2) * (along**2 + (across / slant) ** 2) / 2)
+        return total
+
+    wave, envelope = gaussian(xi), gaussian(0)
+    return wave - wave[0, 0] / envelope[0, 0] * envelope
+
+
+def smooth(values, margins, shape, spacing):
+    """A Gaussian of 1.6 pixels at every fourth pixel, over what is in the image."""
+    weights = []
+    for side, margin, samples in zip(shape, margins, values.shape):
+        kept = -(-side // 4)
+        centres = (np.arange(kept) + 0.5) * side / kept - 0.5
+        pixels = spacing * np.arange(samples) - margin
+        w = np.exp(-((centres[:, None] - pixels) ** 2) / (2 * 1.6**2))
+        w[:, (pixels < 0) | (pixels >= side)] = 0
+        weights.append(w / w.sum(axis=1, keepdims=True))
+    return (weights[0] @ values @ weights[1].T).ravel()
+
+
+def scattering(image):
+    shape = image.shape
+    padded = [1 << int(np.ceil(np.log2(n + 4))) for n in shape]
+    margins = [(p - n) // 2 for p, n in zip(padded, shape)]
+    widths = [(m, p - n - m) for m, p, n in zip(margins, padded, shape)]
+    start = np.pad(image, widths, mode="reflect")
+
+    def edges(values, scale, direction):
+        return np.abs(np.fft.ifft2(np.fft.fft2(values) * wavelet(padded, scale, direction)))
+
+    small = [edges(start, 0, k) for k in range(8)]
+    large = [edges(values, 1, k)[::2, ::2] for values in [start, *small] for k in range(8)]
+    channels = np.array([smooth(values, margins, shape, 1) for values in [start, *small]]
+                        + [smooth(values, margins, shape, 2) for values in large])
+    floor = 1e-3 * np.sqrt(np.mean(channels**2))
+    channels = channels - channels.mean(axis=1, keepdims=True)
+    return (channels / (channels.std(axis=1, keepdims=True) + floor)).ravel() / np.sqrt(channels.size)
+
+
+TRANSFORMS = {"hog": hog, "scattering": scattering}
 
 
 def draw(shape, random):
@@ -67,7 +118,7 @@ def main():
         lines.append(",".join(map(str, ["image", *shape, *image.ravel()])))
         for name, transform in TRANSFORMS.items():
             features = transform((image / 255).astype(np.float32).astype(float))
-            lines.append(",".join([name, *map(str, shape), *(f"{v:.9g}" for v in features)]))
+            lines.append(",".join([name, *map(str, shape), *(f"{v:.7g}" for v in features)]))
     pathlib.Path(__file__).with_name("images.csv").write_text("\n".join(lines) + "\n")
 
 

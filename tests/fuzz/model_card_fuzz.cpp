@@ -13,7 +13,11 @@ std::vector<std::string> fuzz_seeds() {
                               .origin = {{"method", "porter-dp"}}};
   const porter::ModelCard linear{.model = {.name = "linear", .loss = porter::LossKind::huber},
                                  .features = 2};
-  return {porter::card_json(mlp), porter::card_json(linear)};
+  const porter::ModelCard images{.model = {.name = "softmax"},
+                                 .features = 392,
+                                 .classes = {"a", "b"},
+                                 .scaling = {.transform = {porter::TransformKind::hog, {8, 9}}}};
+  return {porter::card_json(mlp), porter::card_json(linear), porter::card_json(images)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
