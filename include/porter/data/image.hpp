@@ -23,12 +23,13 @@ ImageShape parse_image_shape(std::string_view text);
 std::string to_string(const ImageShape& shape);
 inline constexpr std::size_t kMaxImageSide = 4096;
 
-/// What an image is mapped to before anything is learned from it (docs/data.md has the formulas):
-///   hog          in 7 x 7 cells how much of the gradient points into each of 8 directions, 392
-///   features scattering   every 4 pixels along each side, 81 channels: the image smoothed, its
-///   edges of 2
-///                sizes and 8 directions, and the edges among these
-enum class TransformKind { none, hog, scattering };
+/// What an image is mapped to before anything is learned from it (docs/data.md has the formulas).
+enum class TransformKind {
+  none,
+  hog,         ///< in 7 x 7 cells how much of the gradient points into each of 8 directions
+  scattering,  ///< every 4 pixels: the image smoothed, its edges of 2 sizes and 8 directions, and
+               ///< the edges among these
+};
 template <>
 struct Choices<TransformKind> {
   static constexpr Choice<TransformKind> table[] = {{"none", TransformKind::none},
