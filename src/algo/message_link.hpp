@@ -60,7 +60,7 @@ class MessageLink {
   /// Where the agents sweep: the step's coordinates, ascending, those of the values of every
   /// message; and the walk that they are of.
   std::span<const std::uint32_t> positions() const { return positions_; }
-  SweepMask& sweep() { return *sweep_; }
+  const SweepMask& sweep() const { return *sweep_; }
 
   /// Nobody here needs the sender's messages: they are collected, and not decoded.
   void leave_unread(std::size_t sender) { unread_[sender] = true; }

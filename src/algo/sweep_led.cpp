@@ -4,7 +4,8 @@
 // Stich, Richtarik: ProxSkip: Yes! Local Gradient Steps Provably Lead to Communication
 // Acceleration! Finally!, 2022) and of LED (Alghunaim: Local Exact-Diffusion for Decentralized
 // Optimization and Learning, 2024), and cost no vector of their own. Row form, s gossip steps per
-// gradient, J the next k coordinates of the sweep, L the rounds since J was visited last:
+// gradient, J the next k coordinates of the sweep, L the rounds since J was visited last
+// (docs/sweep-led.md has the proof that it converges):
 //
 //   M <- (1 - beta) M + beta G;   X <- X - eta (M - H)
 //   s times:   N = W^T X_J;   H_J <- H_J + c (N - X_J) / (eta L);   X_J <- N
@@ -19,7 +20,7 @@
 // | X, H    | X_, H_           | iterates, control variates
 // | M       | M_               | low-passed clipped and noised gradients
 // | J, k    | inside link_     | the coordinates of a gossip step
-// | L       | visits_          | rounds of drift that a gossip step meets
+// | L       | in repair        | rounds of drift that a gossip step meets
 // | s, beta | clock_, -        | gossip steps per gradient; momentum, inside gradients_
 // | c       | led_correction   | how much of a repair is held to be the drift's
 // clang-format on
@@ -29,7 +30,6 @@
 #include "led_correction.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
-#include "sweep_visits.hpp"
 
 namespace porter {
 namespace {
@@ -42,7 +42,6 @@ class SweepLed final : public Algorithm {
   explicit SweepLed(const AlgorithmSetup& setup)
       : team_(setup),
         link_(setup, team_, Mask::sweep, {{Draw::compress_x, setup.start}}),
-        visits_(setup.start.size()),
         eta_(setup.eta),
         c_per_eta_(led_correction(setup.neighbours().mixing.weights, kMostCorrection) / setup.eta),
         clock_{setup.gossip},
@@ -61,7 +60,6 @@ class SweepLed final : public Algorithm {
       gradients_.release(tile, round, m);  // M <- (1 - beta) M + beta G
       for (std::size_t j = 0; j < x.size(); ++j) x[j] -= eta_ * (m[j] - h[j]);
     });
-    visits_.begin(round, clock_, link_.sweep());
     clock_.all(round, [&](std::uint32_t step) { mix(step); });
   }
 
@@ -81,17 +79,18 @@ class SweepLed final : public Algorithm {
   // N = W^T X_J;   H_J <- H_J + c (N - X_J) / (eta L);   X_J <- N
   void mix(std::uint32_t step) {
     link_.start(step);
-    visits_.visit(link_.positions());
     team_.for_each([&](std::size_t agent) {
       const auto x = X_.row(agent);
       link_.encode_swept(agent, kX, [&](std::uint32_t j) { return x[j]; });
       link_.send(agent);
     });
     link_.collect();
-    team_.for_each([&](std::size_t agent) { repair(agent); });
+    const auto L = link_.sweep().rounds_since_visit(step, clock_.steps);
+    team_.for_each([&](std::size_t agent) { repair(agent, c_per_eta_ / L); });
   }
 
-  void repair(std::size_t agent) {
+  // What is dense was visited in the round before.
+  void repair(std::size_t agent, double c_per_drift) {
     const auto J = link_.positions();
     const auto x = X_.row(agent), h = H_.row(agent);
     const auto gap = scratch_.take();  // N - X_J
@@ -101,14 +100,13 @@ class SweepLed final : public Algorithm {
       for (std::size_t i = 0; i < J.size(); ++i) (*gap)[i] += weight * double{q[i]};
     }
     for (std::size_t i = 0; i < J.size(); ++i) {
-      h[J[i]] += c_per_eta_ / visits_.rounds(J[i]) * (*gap)[i];
+      h[J[i]] += (link_.sweep().is_dense(J[i]) ? c_per_eta_ : c_per_drift) * (*gap)[i];
       x[J[i]] += (*gap)[i];
     }
   }
 
   Team team_;
   MessageLink link_;
-  SweepVisits visits_;
   double eta_, c_per_eta_;
   GossipClock clock_;
   GradientEstimator gradients_;

@@ -3,62 +3,11 @@
 
 #include <cmath>
 
-#include "algo/sweep_visits.hpp"
 #include "core/vector_math.hpp"
 #include "toy_network.hpp"
 
 namespace porter {
 namespace {
-
-// From the mask alone: in which round before `round` the position was visited last.
-std::uint32_t last_round_before(std::uint32_t round, std::uint32_t position,
-                                const GossipClock& clock, SweepMask& mask) {
-  for (std::uint32_t step = clock.first(round) - 1; step > 0; --step) {
-    const auto visited = mask.positions(step);
-    if (std::ranges::find(visited, position) != visited.end()) return (step - 1) / clock.steps + 1;
-  }
-  return 0;
-}
-
-TEST(SweepVisits, CountTheRoundsSinceTheLastOneThatVisited) {
-  for (const std::uint32_t steps : {1U, 2U, 4U, 7U, 12U}) {
-    const GossipClock clock{steps};
-    SweepMask mask(3, 20, 4), looked_up(3, 20, 4);
-    SweepVisits visits(20);
-    for (std::uint32_t round = 1; round <= 25; ++round) {
-      visits.begin(round, clock, mask);
-      clock.all(round, [&](std::uint32_t step) {
-        const auto positions = mask.positions(step);
-        visits.visit(positions);
-        for (const auto j : positions)
-          ASSERT_EQ(visits.rounds(j), round - last_round_before(round, j, clock, looked_up))
-              << steps << " steps, round " << round << ", coordinate " << j;
-      });
-    }
-  }
-}
-
-TEST(SweepVisits, AreFoundAgainFromAnyRoundOn) {
-  for (const std::uint32_t steps : {1U, 3U, 12U}) {
-    const GossipClock clock{steps};
-    for (const std::uint32_t start : {2U, 3U, 11U, 24U}) {
-      SweepMask mask(3, 20, 4), other(3, 20, 4);
-      SweepVisits straight(20), resumed(20);
-      for (std::uint32_t round = 1; round <= 25; ++round) {
-        straight.begin(round, clock, mask);
-        if (round >= start) resumed.begin(round, clock, other);
-        clock.all(round, [&](std::uint32_t step) {
-          const auto positions = mask.positions(step);
-          straight.visit(positions);
-          if (round < start) return;
-          resumed.visit(positions);
-          for (const auto j : positions)
-            ASSERT_EQ(resumed.rounds(j), straight.rounds(j)) << steps << " " << start;
-        });
-      }
-    }
-  }
-}
 
 const Rows& state_named(Algorithm& algorithm, const std::string& wanted) {
   for (const auto& [name, rows, copied] : algorithm.state())

@@ -67,10 +67,33 @@ TEST(SweepMask, AStepIsAFunctionOfTheSeedAndTheStep) {
     differs |= !std::equal(positions.begin(), positions.end(), another.begin(), another.end());
   }
   EXPECT_TRUE(differs);
+  EXPECT_EQ(steps[0], steps[7]);  // seven blocks
+  EXPECT_NE(steps[0], steps[1]);
   for (const std::uint32_t step : {30U, 1U, 17U, 2U}) {
     const auto positions = jumping.positions(step);
     EXPECT_EQ(steps[step - 1], std::vector<std::uint32_t>(positions.begin(), positions.end()));
   }
+}
+
+// From the positions alone: in which round before `round` the coordinate was visited last.
+std::uint32_t last_round_before(std::uint32_t round, std::uint32_t position, std::uint32_t s,
+                                const SweepMask& mask) {
+  for (std::uint32_t step = (round - 1) * s; step > 0; --step) {
+    const auto visited = mask.positions(step);
+    if (std::ranges::find(visited, position) != visited.end()) return (step - 1) / s + 1;
+  }
+  return 0;
+}
+
+TEST(SweepMask, CountsTheRoundsSinceAnEarlierOneThatVisited) {
+  const SweepMask mask(3, 20, 4);
+  for (const std::uint32_t s : {1U, 2U, 4U, 7U, 12U})
+    for (std::uint32_t step = 1; step <= 25 * s; ++step) {
+      const auto round = (step - 1) / s + 1;
+      for (const auto j : mask.positions(step))
+        ASSERT_EQ(mask.rounds_since_visit(step, s), round - last_round_before(round, j, s, mask))
+            << s << " steps a round, step " << step;
+    }
 }
 
 TEST(SweepMask, WhatIsDenseIsInEveryBlockAndTheOthersInOne) {

@@ -84,14 +84,14 @@ def dense_coordinates(case):
 
 
 def sweep_block(case, d, k, step):
-    """Block number `step` of a walk through permutations of the coordinates that are not dense, up to k
-    at a time; and those that are."""
+    """Block number `step` of a walk through a permutation of the coordinates that are not dense, up to k
+    at a time, again and again; and those that are."""
     dense = dense_coordinates(case)
     order = [j for j in range(d) if j not in dense]
     blocks = -(-len(order) // k)
     k = -(-len(order) // blocks)
-    sweep, block = divmod(step - 1, blocks)
-    stream = Stream(case.seed, MASK, 0, sweep)
+    block = (step - 1) % blocks
+    stream = Stream(case.seed, MASK, 0, 0)
     for i in range(len(order) - 1, 0, -1):
         j = stream.below(i + 1)
         order[i], order[j] = order[j], order[i]
