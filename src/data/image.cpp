@@ -104,14 +104,14 @@ void ImageTransform::apply(Dataset& data) const {
   require(data.features == image.pixels(), ErrorKind::usage, "data.transform = \"",
           choice_text(kind), "\": images of ", to_string(image), " have ", image.pixels(),
           " pixels, and the records ", data.features, " features; data.image is the shape");
-  constexpr std::size_t kBlock = 64;
+  constexpr std::size_t kImagesAtOnce = 64;
   const auto width = features(), rows = data.rows();
   std::vector<float> values(rows * width);
-  const auto blocks = (rows + kBlock - 1) / kBlock;
+  const auto blocks = (rows + kImagesAtOnce - 1) / kImagesAtOnce;
   const auto map = map_of(*this);
   ThreadPool pool(blocks > 1 ? 0 : 1);
   pool.parallel_for(blocks, [&](std::size_t block) {
-    const auto first = block * kBlock, last = std::min(rows, first + kBlock);
+    const auto first = block * kImagesAtOnce, last = std::min(rows, first + kImagesAtOnce);
     map->apply(dense_rows(data, first, last),
                std::span(values).subspan(first * width, (last - first) * width));
   });
