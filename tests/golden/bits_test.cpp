@@ -133,8 +133,10 @@ void add_images(Digests& digests) {
     if (kind == TransformKind::none) continue;
     Digest digest;
     for (const auto& shape : {ImageShape{28, 28}, {13, 37}}) {
-      Dataset data{.features = shape.pixels(), .values = std::vector<float>(9 * shape.pixels())};
-      data.labels.assign(9, 0);
+      Dataset data;
+      data.features = shape.pixels();
+      data.values.resize(9 * shape.pixels());
+      data.labels.resize(9);
       NormalNoise(5, 2, 1).fill(0, data.values);
       ImageTransform{kind, shape}.apply(data);
       digest.add(std::span<const float>(data.values));
