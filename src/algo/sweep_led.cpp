@@ -20,7 +20,7 @@
 // | X, H    | X_, H_           | iterates, control variates
 // | M       | M_               | low-passed clipped and noised gradients
 // | J, k    | inside link_     | the coordinates of a gossip step
-// | L       | in repair        | rounds of drift that a gossip step meets
+// | L       | in mix           | rounds of drift that a gossip step meets
 // | s, beta | clock_, -        | gossip steps per gradient; momentum, inside gradients_
 // | c       | led_correction   | how much of a repair is held to be the drift's
 // clang-format on
@@ -34,7 +34,7 @@
 namespace porter {
 namespace {
 
-// Visits of a sweep are not steady, so not all of a repair is held to be the drift's.
+// Noise is in a repair, too, so not all of it is held to be the drift's.
 constexpr double kMostCorrection = 0.7;
 
 class SweepLed final : public Algorithm {

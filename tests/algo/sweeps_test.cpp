@@ -129,8 +129,10 @@ ToyNetwork sweep_network(const std::string& algorithm) {
           .gossip = 2};
 }
 
-// `gossip` steps a round, of 4 that a sweep takes.
+// `gossip` steps a round, of 4 that a sweep takes. What is mixed wrongly by rounding is divided by
+// eta where a method learns from it.
 void expect_averaged_sgd(const std::string& algorithm, std::uint32_t gossip) {
+  const double rounding = algorithm == "sweep-led" ? 1e-12 : 1e-13;
   auto network = sweep_network(algorithm);
   network.gossip = gossip;
   const auto toy = network.build();
@@ -147,7 +149,7 @@ void expect_averaged_sgd(const std::string& algorithm, std::uint32_t gossip) {
     scale(0.7, mean_M);
     axpy(0.3, mean_row(G), mean_M);
     axpy(-0.1, mean_M, expected);  // eta of the toy
-    ASSERT_LT(*toy->algorithm->tracking_error(), 1e-12) << round;
+    ASSERT_LT(*toy->algorithm->tracking_error(), rounding) << round;
     ASSERT_LT(swept_distance(mean_row(toy->algorithm->iterates()), expected), 1e-11) << round;
   }
 }

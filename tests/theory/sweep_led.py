@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds every step of docs/sweep-led.md against runs of the method, in the page's own notation.
 
-    /usr/bin/python3 tests/theory/sweep_led.py        (--table prints the page's table)
+    /usr/bin/python3 tests/theory/sweep_led.py
 """
-import sys
+import pathlib
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Problem:
 
 
 def run(problem, W, eta, sigma, rounds, draw):
-    """Yields X before a round, its true gradients and, for the round's block, (x, h, X) around the visit."""
+    """Yields X, the true gradients there and H, before each round and at the end."""
     c = correction(W)
     X, H = np.zeros((AGENTS, DIM)), np.zeros((AGENTS, DIM))
     order, visited = draw.permutation(DIM), np.zeros(DIM, int)
@@ -148,15 +148,16 @@ def check_theorem(draw):
     print(f"the theorem: at most {closest:.2f} of the bound")
 
 
-def table():
+def check_table():
+    page = (pathlib.Path(__file__).parents[2] / "docs/sweep-led.md").read_text()
     for w in (0.0, 0.25, 0.5, 0.75, 0.9, 0.99):
-        print("| {} | {} | {} |".format(w, *(f"{value:.3g}" for value in sums(w, 0.7))))
+        row = "| {} | {} | {} |".format(w, *(f"{value:.3g}" for value in sums(w, 0.7)))
+        assert row in page, row
+    print("the table of S and Q: as computed")
 
 
 if __name__ == "__main__":
-    if "--table" in sys.argv:
-        table()
-    else:
-        check_eigenvalues()
-        check_recursion(np.random.default_rng(1))
-        check_theorem(np.random.default_rng(2))
+    check_eigenvalues()
+    check_table()
+    check_recursion(np.random.default_rng(1))
+    check_theorem(np.random.default_rng(2))
