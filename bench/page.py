@@ -87,7 +87,7 @@ table { width: 100%; border-collapse: collapse; font-size: 14px; font-variant-nu
 th, td { padding: 5px 10px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
 th { color: var(--soft); font-size: 12.5px; }
 td:first-child, th:first-child, td:last-child { text-align: left; }
-td:last-child { white-space: normal; color: var(--soft); font-size: 13px; }
+td:last-child { min-width: 36ch; white-space: normal; color: var(--soft); font-size: 13px; }
 tr.part td:first-child { padding-left: 28px; color: var(--soft); }
 tr.head td:first-child { padding-top: 20px; color: var(--ink); font-size: 15px; font-weight: 600; white-space: normal; }
 tr:last-child td { border-bottom: 0; }
