@@ -108,8 +108,7 @@ void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const
   const bool none = algorithm.clip.none();
   const bool each = info.clipping == Clipping::sample || info.clipping == Clipping::batch;
   section.check(info.clipping != Clipping::none || none, "clip", info.name,
-                " does not clip (porter-gc is ", info.name, " with clipping); found \"",
-                to_string(algorithm.clip), "\"");
+                " does not clip; porter-gc does; found \"", to_string(algorithm.clip), "\"");
   section.check(!none || !each, "clip", info.name,
                 " needs smooth:TAU or linear:TAU, found \"none\"");
   const auto own = info.clipping == Clipping::batch ? ClipTarget::batch : ClipTarget::sample;

@@ -118,6 +118,21 @@ def led(case, data, x0):
         yield X
 
 
+def gt_nsgdm(case, data, x0):
+    W = mixing_matrix(case)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    V, M_prev = np.zeros_like(X), np.zeros_like(X)
+    for t in range(1, max(ROUNDS) + 1):
+        M = estimate(X, t)
+        V = V + M - M_prev
+        M_prev = M
+        X = X - case.step * np.array([v / math.sqrt(sum(v * v)) for v in V])
+        for _ in range(case.gossip):
+            V, X = mix(W, V), mix(W, X)
+        yield X
+
+
 def choco_sgd(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     estimate = gradients(case, data)
@@ -245,6 +260,7 @@ ALGORITHMS = {
     "beer": porter,
     "motef": porter,
     "motef-vr": porter,
+    "gt-nsgdm": gt_nsgdm,
     "choco-sgd": choco_sgd,
     "led": led,
     "deepsqueeze": deepsqueeze,
