@@ -7,15 +7,15 @@
 // clang-format off
 // | paper   | code            | meaning
 // |---------|-----------------|--------------------------------------------------------------
-// | x       | x_, broadcast_  | the server's iterate (double), and as clients get it (float)
+// | x       | server_         | the server's iterate
 // | g_i     | G_              | clipped and noised gradient of client i at x
 // | s_i, s  | S_, s_mean_     | shift of client i, and the mean of the shifts
-// | v_i     | messages_       | C(g_i - s_i)
+// | v_i     | in server_      | C(g_i - s_i)
 // | gamma_t | shift_          | step of the shifts
 // clang-format on
 #include "core/vector_math.hpp"
-#include "message.hpp"
 #include "methods.hpp"
+#include "server.hpp"
 #include "svrg_gradients.hpp"
 #include "team.hpp"
 
@@ -38,60 +38,36 @@ class Soteriafl final : public Algorithm {
         eta_(setup.eta),
         shift_(setup.soteriafl.shift),
         gradients_(setup),
-        x_(repeat_row(setup.start, 1)),
-        broadcast_(x_),
-        G_(setup.problem.agents, x_.dim()),
+        server_(setup.start, setup.problem.agents),
+        G_(setup.problem.agents, setup.start.size()),
         S_(G_),
-        s_mean_(1, x_.dim()),
-        messages_(G_.agents()) {
-    broadcast();
-  }
+        s_mean_(1, G_.dim()) {}
 
   void step(std::uint32_t round) override {
-    gradients_.estimate(broadcast_, round, G_);  // g_i, clipped and noised, at the common x
+    gradients_.estimate(server_.broadcast, round, G_);  // g_i, clipped and noised, at the common x
     team_.for_each([&](std::size_t client) { send(client, round); });
 
-    const auto v_mean = mean_message();
-    axpy(-eta_, s_mean_.row(0), x_.row(0));  // x <- x - eta (s + mean v)
-    axpy(-eta_, v_mean, x_.row(0));
+    const auto v_mean = server_.mean_message();
+    const auto x = server_.x.row(0);
+    axpy(-eta_, s_mean_.row(0), x);  // x <- x - eta (s + mean v)
+    axpy(-eta_, v_mean, x);
     axpy(shift_, v_mean, s_mean_.row(0));  // s <- s + gamma mean v
-    broadcast();
-    count_traffic();
+    server_.answer();
   }
 
-  const Rows& iterates() const override { return broadcast_; }
-  Traffic& traffic() override { return traffic_; }
-
+  const Rows& iterates() const override { return server_.broadcast; }
+  Traffic& traffic() override { return server_.traffic; }
   std::vector<NamedRows> state() override {
-    return state_of({{"x", &x_}, {"broadcast", &broadcast_}, {"S", &S_}, {"s_mean", &s_mean_}},
-                    gradients_);
+    return state_of({{"S", &S_}, {"s_mean", &s_mean_}}, server_, gradients_);
   }
 
  private:
   // v_i = C(g_i - s_i);  s_i <- s_i + gamma v_i
   void send(std::size_t client, std::uint32_t round) {
     const RngStream rng(seed_, Draw::compress_v, static_cast<std::uint32_t>(client), round);
-    compress_difference(compressor_, G_.row(client), S_.row(client), rng, messages_[client]);
-    add_decoded(shift_, messages_[client], S_.row(client));
-  }
-
-  std::vector<double> mean_message() const {
-    std::vector<double> mean(x_.dim(), 0.0);
-    const double weight = 1.0 / static_cast<double>(messages_.size());
-    for (const auto& message : messages_) add_decoded(weight, message, mean);
-    return mean;
-  }
-
-  void broadcast() {
-    for (std::size_t j = 0; j < x_.dim(); ++j)
-      broadcast_.row(0)[j] = static_cast<float>(x_.row(0)[j]);
-  }
-
-  void count_traffic() {
-    for (const auto& message : messages_) {
-      traffic_.message_bytes += message.payload.size();
-      traffic_.link_bytes += message.payload.size() + sizeof(float) * x_.dim();
-    }
+    auto& message = server_.messages[client];
+    compress_difference(compressor_, G_.row(client), S_.row(client), rng, message);
+    add_decoded(shift_, message, S_.row(client));
   }
 
   const Compressor& compressor_;
@@ -99,9 +75,8 @@ class Soteriafl final : public Algorithm {
   std::uint64_t seed_;
   double eta_, shift_;
   Gradients gradients_;
-  Rows x_, broadcast_, G_, S_, s_mean_;
-  std::vector<Message> messages_;
-  Traffic traffic_;
+  Server server_;
+  Rows G_, S_, s_mean_;
 };
 
 }  // namespace
