@@ -7,6 +7,7 @@ namespace porter {
 
 // One per file; the registry's rows point at them.
 std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_clip21_sgd2m(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_ddp_srm(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);

@@ -252,6 +252,20 @@ def soteriafl(case, data, x0):
         yield x.astype(np.float32).astype(float).reshape(1, d)
 
 
+def clip21_sgd2m(case, data, x0):
+    n = case.agents
+    estimate = gradients(dataclasses.replace(case, clip="none"), data)
+    x, g = x0, np.zeros(len(x0))
+    known = np.zeros((n, len(x0)))  # g_i
+    for t in range(1, max(ROUNDS) + 1):
+        v = estimate([x.astype(np.float32).astype(float)] * n, t)
+        c = np.array([clip(case, v[i] - known[i]) for i in range(n)]).astype(np.float32).astype(float)
+        known = known + case.shift * c
+        g = g + case.shift * sum(c) / n
+        x = x - case.step * g
+        yield x.astype(np.float32).astype(float).reshape(1, len(x0))
+
+
 ALGORITHMS = {
     "porter-gc": porter,
     "porter-dp": porter,
@@ -271,6 +285,7 @@ ALGORITHMS = {
     "soteriafl-svrg": soteriafl,
     "cdp-sgd": soteriafl,
     "ldp-sgd": soteriafl,
+    "clip21-sgd2m": clip21_sgd2m,
     "ddp-srm": ddp_srm,
     "dp-sgd": sgd,
     "dp-sgd-alone": sgd,

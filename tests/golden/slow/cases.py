@@ -117,6 +117,8 @@ CASES = [
     Case("cdp_sgd", algorithm="cdp-sgd", seed=28, step=0.1, clip="smooth:1.0", sigma=0.05, compressor="random_k:0.5",
          unbiased=True),
     Case("ldp_sgd", algorithm="ldp-sgd", seed=29, step=0.1, clip="linear:0.5", sigma=0.05),
+    Case("clip21_sgd2m", algorithm="clip21-sgd2m", seed=45, step=0.1, clip="linear:0.1", clip_target="batch",
+         momentum=0.3, shift=0.5),
     Case("ddp_srm", algorithm="ddp-srm", seed=30, step=0.1, clip="smooth:1.0", sigma=0.02, momentum=0.3),
     Case("dp_sgd", algorithm="dp-sgd", seed=31, step=0.1, clip="smooth:1.0", sigma=0.05, agents=1),
     Case("dp_sgd_alone", algorithm="dp-sgd-alone", seed=32, step=0.1, clip="smooth:1.0", sigma=0.05),
