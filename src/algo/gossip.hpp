@@ -31,8 +31,9 @@ class Gossip {
   }
 
   /// Gossip step 1, 2, ...  For every hosted agent, on all threads, share(agent, publish), which
-  /// calls publish({S of each channel}) once, and may then compute while the message travels; when
-  /// the neighbours' messages are here, update(tile, gap) for every tile of every hosted agent.
+  /// calls publish({S of each channel}) once, or publish({}) to leave Q as it is where channels may
+  /// be left out, and may then compute while the message travels; when the neighbours' messages are
+  /// here, update(tile, gap) for every tile of every hosted agent.
   template <class Share, class Update>
   void step(std::uint32_t number, const Share& share, const Update& update) {
     start(number);
@@ -49,10 +50,12 @@ class Gossip {
     surrogates_.start(number);
   }
   void publish(std::size_t agent, States states) {
-    std::size_t channel = 0;
-    for (const auto& S : states) {
-      link_.encode(agent, channel, S, surrogates_.Q(channel, agent));
-      surrogates_.move(channel++, agent);
+    for (std::size_t channel = 0; channel < link_.channels(); ++channel) {
+      if (states.size() == 0)
+        link_.leave_out(agent, channel);
+      else
+        link_.encode(agent, channel, states.begin()[channel], Q(channel, agent));
+      surrogates_.move(channel, agent);
     }
     if (watch_) watch_->send(agent);
   }
@@ -66,6 +69,10 @@ class Gossip {
   }
 
   const BasicRows<Real>& Q(std::size_t channel) const { return surrogates_.Q(channel); }
+  /// What neighbours hold of a hosted agent, also within a step.
+  std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
+    return surrogates_.Q(channel, agent);
+  }
   Traffic& traffic() { return link_.traffic(); }
   void append_state(std::vector<NamedRows>& state) { surrogates_.append_state(state); }
 

@@ -48,6 +48,14 @@ void compress_difference(const Compressor& compressor, std::span<const float> a,
   compressor.encode_difference(a, b, rng, message.payload, message.decoded);
 }
 
+void make_silent(Message& message) {
+  message.payload.clear();
+  message.decoded.dense = false;
+  message.decoded.indices.clear();
+  message.decoded.values.clear();
+  message.decoded.tile_starts.clear();
+}
+
 void add_decoded(double weight, const Message& message, std::span<double> out) {
   add_part(weight, message.decoded, 0, out);
 }

@@ -20,6 +20,9 @@ void compress_difference(const Compressor& compressor, std::span<const double> a
 void compress_difference(const Compressor& compressor, std::span<const float> a,
                          std::span<const float> b, RngStream rng, Message& message);
 
+/// message <- zero, which takes no bytes.
+void make_silent(Message& message);
+
 /// message <- value(j) at the given positions of a vector of length `dim`, as random_k sends it:
 /// floats and a checksum. `positions` ascend, and everybody knows them.
 template <class Value>

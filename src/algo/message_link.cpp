@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message_link.hpp"
 
+#include <cassert>
+
 namespace porter {
 namespace {
 
@@ -40,7 +42,7 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
   const auto bounds = public_bounds(setup);
   for (const auto& channel : channels)
     ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,
-                     std::vector<Message>(graph.nodes())});
+                     channel.may_be_left_out, std::vector<Message>(graph.nodes())});
 }
 
 void MessageLink::start(std::uint32_t step) {
@@ -58,6 +60,11 @@ const Message& MessageLink::checked(std::size_t agent, std::size_t channel) cons
   const auto& sent = message(channel, agent);
   check_sent(sent.decoded, bound(channel), agent, step_);
   return sent;
+}
+
+void MessageLink::leave_out(std::size_t agent, std::size_t channel) {
+  assert(ends_[channel].may_be_left_out);
+  make_silent(message(channel, agent));
 }
 
 void MessageLink::send(std::size_t agent, Exchange::Outgoing outgoing) {
@@ -81,13 +88,16 @@ void MessageLink::collect(const Arrived& arrived) {
 
 void MessageLink::decode(const Exchange::Incoming& incoming) {
   for (std::size_t channel = 0; channel < ends_.size(); ++channel) {
-    auto& decoded = message(channel, incoming.sender).decoded;
-    if (sweep_) {
+    const auto bytes = incoming.vectors[channel];
+    auto& taken = message(channel, incoming.sender);
+    auto& decoded = taken.decoded;
+    if (bytes.empty() && ends_[channel].may_be_left_out) {
+      make_silent(taken);
+    } else if (sweep_) {
       decoded.indices.assign(positions_.begin(), positions_.end());
-      unseal_floats(incoming.vectors[channel], dim_, decoded);
+      unseal_floats(bytes, dim_, decoded);
     } else {
-      compressor_.decode(incoming.vectors[channel], dim_, stream(channel, incoming.sender),
-                         decoded);
+      compressor_.decode(bytes, dim_, stream(channel, incoming.sender), decoded);
     }
     check_received(decoded, bound(channel), step_);
   }

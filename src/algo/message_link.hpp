@@ -20,6 +20,7 @@ namespace porter {
 struct Channel {
   Draw draw;                           ///< the public stream of its compressor
   std::span<const double> start = {};  ///< of an iterate, at every agent; empty: a tracker, zero
+  bool may_be_left_out = false;        ///< an agent may send nothing, which is zero
 };
 
 /// One message per agent and gossip step, the same bytes to every neighbour:
@@ -57,6 +58,9 @@ class MessageLink {
     return checked(agent, channel);
   }
 
+  /// In the place of encode, where the channel may be left out: no bytes, and zero.
+  void leave_out(std::size_t agent, std::size_t channel);
+
   /// Where the agents sweep: the step's coordinates, ascending, those of the values of every
   /// message; and the walk that they are of.
   std::span<const std::uint32_t> positions() const { return positions_; }
@@ -86,7 +90,8 @@ class MessageLink {
  private:
   struct End {
     Draw draw;
-    double bound;                   // of a message's norm
+    double bound;  // of a message's norm
+    bool may_be_left_out;
     std::vector<Message> messages;  // per sender
   };
 

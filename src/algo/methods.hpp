@@ -20,6 +20,7 @@ std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_sparq_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_sweep_led(const AlgorithmSetup& setup);
 
 }  // namespace porter

@@ -127,6 +127,8 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
                 "\" fits; found \"", algorithm.compressor, "\"");
   section.check(info.shifts || !algorithm.shift, "shift", "only ",
                 names_of(algorithm_table(), &AlgorithmInfo::shifts), " have shifts");
+  section.check(info.triggers || !algorithm.trigger, "trigger", "only ",
+                names_of(algorithm_table(), &AlgorithmInfo::triggers), " has a trigger");
   section.check(algorithm.gossip == 1 || info.gossips(), "gossip", info.name,
                 " does not gossip; found ", algorithm.gossip);
   section.check(algorithm.gossip == 1 || !info.gossips_once, "gossip", info.name,

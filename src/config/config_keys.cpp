@@ -468,6 +468,9 @@ std::vector<ConfigKey> make_keys() {
                "x0, the same at all agents; model: the x_mean of a trained one"),
       number_row(KEY(algorithm.shift), kNotNegative,
                  "SoteriaFL's gamma_s, from omega unless given; Clip21-SGD2M's second momentum"),
+      number_row(
+          KEY(algorithm.trigger), kNotNegative,
+          "SPARQ-SGD: an agent sends where X is sqrt(trigger) eta away from Q; 1 unless given"),
       number_row(KEY(algorithm.snapshot), {"a probability in (0, 1]", kShare.holds},
                  "SoteriaFL-SVRG: of a new snapshot in a round; b/m unless given"),
       number_row(KEY(algorithm.momentum), kShare, "beta of M = (1-beta) M + beta G; 1: off"),

@@ -275,6 +275,7 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .gamma = algorithm.consensus,
           .gossip = algorithm.gossip,
           .rounds = algorithm.rounds,
+          .trigger = algorithm.trigger.value_or(1),
           .mask = algorithm.mask,
           .dense = parts.dense,
           .precision = config.run.precision,

@@ -47,10 +47,11 @@ Outcome simulate(const ToyNetwork& toy, std::uint32_t rounds) {
       parts->algorithm->iterates(), state_or_none(*parts, "U"), parts->algorithm->traffic(), {}};
 }
 
-Outcome run_in_processes(
-    const ToyNetwork& toy, std::uint32_t rounds, std::size_t processes,
-    const Meddle& meddle = [](std::uint32_t, std::uint32_t, ToyNetwork::Parts&) {},
-    Machines machines = Machines::one_each, std::uint32_t first_round = 1) {
+const Meddle kNothing = [](std::uint32_t, std::uint32_t, ToyNetwork::Parts&) {};
+
+Outcome run_in_processes(const ToyNetwork& toy, std::uint32_t rounds, std::size_t processes,
+                         const Meddle& meddle = kNothing, Machines machines = Machines::one_each,
+                         std::uint32_t first_round = 1) {
   const auto network = ToyNetwork::Parts::make_network(toy);
   const auto hosting = host_in_blocks(network.graph.neighbours(), processes);
   auto ends = make_in_process_transports(hosting, Exchange::max_message(toy.features, toy.agents),
@@ -127,6 +128,22 @@ TEST(Exchange, EveryGossipAlgorithmHasTheBitsOfTheSimulation) {
         expect_same_outcome(simulated, run_in_processes(toy, 100, processes));
       }
     }
+}
+
+TEST(Exchange, SilentAgentsHaveTheBitsOfTheSimulation) {
+  for (const auto* const compressor : {"random_k:k=1", "random_k:0.2", "identity"}) {
+    auto toy = five_agents("sparq-sgd", compressor);
+    const auto all_sent = simulate(toy, 200);
+    toy.trigger = 80;
+    const auto simulated = simulate(toy, 200);
+    EXPECT_LT(simulated.traffic.message_bytes, all_sent.traffic.message_bytes);
+    EXPECT_GT(simulated.traffic.message_bytes, 0U);
+    for (const auto machines : {Machines::one_each, Machines::one_for_all})
+      for (const std::size_t processes : {2U, 5U}) {
+        SCOPED_TRACE(concat(compressor, ", ", processes, " processes"));
+        expect_same_outcome(simulated, run_in_processes(toy, 200, processes, kNothing, machines));
+      }
+  }
 }
 
 TEST(Exchange, EveryCompressorHasTheBitsOfTheSimulation) {
@@ -436,6 +453,17 @@ TEST(Exchange, AMessageBeyondWhatTheConfigAllowsIsRefusedAtOnceWithTheSendersNam
       set_one_float(toy, std::numeric_limits<float>::max(), message);
     }));
   }
+}
+
+// Silence is for sparq-sgd alone; there a digest tells when nobody meant it.
+TEST(Exchange, AnEmptyVectorIsRefusedUnlessAgentsMayBeSilent) {
+  const auto silenced = [](const char* algorithm) {
+    return first_refusal(algorithm, "random_k:0.2", [](const auto& toy, Payload& message) {
+      replace_vectors(toy, {}, message);
+    });
+  };
+  EXPECT_TRUE(silenced("choco-sgd").starts_with("message from agent 2: ")) << silenced("choco-sgd");
+  EXPECT_EQ(silenced("sparq-sgd"), "");
 }
 
 TEST(Exchange, AMessageThatIsNotFiniteIsRefusedAtOnceWithTheSendersName) {

@@ -21,6 +21,7 @@ struct ToyNetwork {
   bool unbiased = false;
   double momentum = 1;
   std::uint32_t gossip = 1, rounds = 0;
+  double trigger = 1;
   Mask mask = Mask::own;
   Precision precision = Precision::wide;
 
@@ -60,6 +61,7 @@ struct ToyNetwork {
                      .gamma = toy.gamma,
                      .gossip = toy.gossip,
                      .rounds = toy.rounds,
+                     .trigger = toy.trigger,
                      .mask = toy.mask,
                      .precision = toy.precision,
                      .gradients = gradients,

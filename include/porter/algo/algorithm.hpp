@@ -83,6 +83,7 @@ struct AlgorithmSetup {
   double gamma = 1;           ///< consensus step size
   std::uint32_t gossip = 1;   ///< gossip steps per gradient
   std::uint32_t rounds = 0;   ///< of the run; 0: not known
+  double trigger = 1;         ///< c of sparq-sgd: an agent sends where |X - Q|^2 > c eta^2
   Mask mask = Mask::own;
   std::vector<std::uint32_t> dense = {};  ///< ascending: what travels in every message of a sweep
   Precision precision = Precision::wide;
@@ -129,6 +130,7 @@ struct AlgorithmInfo {
   double momentum = 1;         ///< where a config does not say
   bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
   bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)
+  bool triggers = false;       ///< sends where there is enough to tell (algorithm.trigger)
   bool gossips_once = false;   ///< one gossip step per gradient
   bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
   bool may_be_narrow = false;  ///< its state may be float

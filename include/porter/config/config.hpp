@@ -76,6 +76,7 @@ struct Config {
     bool unbiased = false;
     std::string start = "normal:0.2";
     std::optional<double> shift;
+    std::optional<double> trigger;
     double momentum = 1;
     std::uint32_t gossip = 1;
     Mask mask = Mask::own;

@@ -146,6 +146,21 @@ def choco_sgd(case, data, x0):
         yield X
 
 
+def sparq_sgd(case, data, x0):
+    gap = mixing_matrix(case) - np.eye(case.agents)
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    Q = X.copy()
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * estimate(X, t)
+        for s in range(case.gossip):
+            moved = np.array([sum((x - q) ** 2) > case.trigger * case.step**2 for x, q in zip(X, Q)])
+            sent = compress_rows(case, X - Q, COMPRESS_X, (t - 1) * case.gossip + s + 1)
+            Q = Q + sent * moved[:, None]
+            X = X + case.consensus * mix(gap, Q)
+        yield X
+
+
 def deepsqueeze(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     X = np.tile(x0, (case.agents, 1))
@@ -276,6 +291,7 @@ ALGORITHMS = {
     "motef-vr": porter,
     "gt-nsgdm": gt_nsgdm,
     "choco-sgd": choco_sgd,
+    "sparq-sgd": sparq_sgd,
     "led": led,
     "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,

@@ -21,6 +21,7 @@ class Case:
     unbiased: bool = False
     sigma: object = None  # None: the config has no [privacy]
     shift: object = None
+    trigger: object = None
     momentum: float = 1.0
     gossip: int = 1
     mask: str = "own"
@@ -71,6 +72,9 @@ CASES = [
     Case("porter_dp_noise", **DP, seed=8, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.1),
     Case("beer_top_k", algorithm="beer", seed=9, step=0.1, batch="full", compressor="top_k:0.25", consensus=0.3),
     Case("choco_sgd_top_k", algorithm="choco-sgd", seed=10, step=0.05, compressor="top_k:0.25", consensus=0.3),
+    Case("sparq_sgd", algorithm="sparq-sgd", seed=46, step=0.05, compressor="top_k:0.25", consensus=0.3, trigger=0.5),
+    Case("sparq_sgd_noise", algorithm="sparq-sgd", **MLP, seed=47, hidden=(5,), step=0.05, clip="smooth:1.0",
+         sigma=0.05, compressor="random_k:0.5", consensus=0.3, trigger=4.0, gossip=2),
     Case("dsgd", algorithm="dsgd", seed=11, step=0.05),
     Case("dsgd_noise", algorithm="dsgd", seed=17, step=0.05, clip="linear:0.5", sigma=0.05, batch=1),
     Case("soteriafl_sgd_random_k", **SOTERIA, seed=12, step=0.1, clip="smooth:1.0", compressor="random_k:0.25",
@@ -148,8 +152,8 @@ def to_toml(case):
         sections["model"]["loss"] = case.loss
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
-    for key, default in (("shift", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"), ("dense", ""),
-                         ("snapshot", None)):
+    for key, default in (("shift", None), ("trigger", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"),
+                         ("dense", ""), ("snapshot", None)):
         if getattr(case, key) != default:
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
