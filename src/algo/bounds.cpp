@@ -27,7 +27,8 @@ PublicBounds public_bounds(const AlgorithmSetup& setup) {
   const double g = gradients.clip.tau + gradients.noise_stddev * (root_d + 10);
   const double rounds = setup.rounds > 0 ? setup.rounds : std::numeric_limits<std::uint32_t>::max();
   const double scale = start + setup.eta * rounds * g;
-  const double rho = setup.compressor.rho(setup.start.size()).value_or(1);
+  const auto omega = setup.compressor.omega(setup.start.size());
+  const double rho = setup.compressor.rho(setup.start.size()).value_or(1 / (1 + omega.value_or(0)));
   const double room = kRoom * std::sqrt(static_cast<double>(setup.problem.agents)) / rho;
   return {.iterate = room * scale, .tracker = room * g, .scale = scale, .apart_factor = kRoom};
 }

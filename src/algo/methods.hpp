@@ -13,6 +13,7 @@ std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgt(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_gt_nsgdm(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_lead(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_led(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_motef_vr(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);

@@ -125,6 +125,10 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
   section.check(info.compresses || compressor.dense, "compressor", info.name,
                 " sends dense messages, so only \"", names_of(compressors, &CompressorInfo::dense),
                 "\" fits; found \"", algorithm.compressor, "\"");
+  section.check(!info.needs_unbiased || algorithm.unbiased, "unbiased", info.name,
+                " needs an unbiased compressor; found \"", algorithm.compressor, "\", biased");
+  section.check(!info.needs_unbiased || algorithm.mask != Mask::sweep, "mask", info.name,
+                " needs random masks, own or shared; found \"sweep\"");
   section.check(info.shifts || !algorithm.shift, "shift", "only ",
                 names_of(algorithm_table(), &AlgorithmInfo::shifts), " have shifts");
   section.check(info.triggers || !algorithm.trigger, "trigger", "only ",

@@ -181,7 +181,8 @@ bool can_be_unbiased(const std::string& compressor) {
 // exists.
 void read_unbiased(TomlSection& section, Config& config) {
   auto& algorithm = config.algorithm;
-  if (find_algorithm(algorithm.name).meeting == AlgorithmInfo::Meeting::server)
+  const auto& info = find_algorithm(algorithm.name);
+  if (info.needs_unbiased || info.meeting == AlgorithmInfo::Meeting::server)
     algorithm.unbiased = can_be_unbiased(algorithm.compressor);
   section.read("unbiased", algorithm.unbiased);
   section.located("unbiased", [&] { make_compressor(algorithm.compressor, algorithm.unbiased); });
@@ -460,9 +461,10 @@ std::vector<ConfigKey> make_keys() {
       with_words(compressor_table(), &CompressorInfo::example,
                  row(KEY(algorithm.compressor), "a compressor",
                      "of messages; porter list compressors has them", parsed(parse_compressor))),
-      with_reader(read_unbiased,
-                  row(KEY(algorithm.unbiased), "true or false",
-                      "scale messages to be unbiased; true with a server where possible")),
+      with_reader(
+          read_unbiased,
+          row(KEY(algorithm.unbiased), "true or false",
+              "scale messages to be unbiased; true with a server where possible, and with lead")),
       spec_row(KEY(algorithm.start),
                "zeros, normal:STDDEV, numpy:STDDEV:SEED, file:X0.npy, model:MODEL.npz",
                "x0, the same at all agents; model: the x_mean of a trained one"),

@@ -161,9 +161,10 @@ std::shared_ptr<const Compressor> build_compressor(RunParts& parts, Sources& sou
     facts.omega = made->omega(dim);
     return made;
   });
-  require(!info.gossips() || facts.rho, ErrorKind::usage, "algorithm.compressor: ", algorithm.name,
-          " needs a contraction, and \"", algorithm.compressor, "\"",
-          algorithm.unbiased ? " with unbiased = true" : "", " is none for d = ", dim);
+  require(!info.gossips() || info.needs_unbiased || facts.rho, ErrorKind::usage,
+          "algorithm.compressor: ", algorithm.name, " needs a contraction, and \"",
+          algorithm.compressor, "\"", algorithm.unbiased ? " with unbiased = true" : "",
+          " is none for d = ", dim);
   const bool varies = info.compresses && facts.omega;  // else what is sent is all there is
   if (info.shifts)                                     // else 0: cdp-sgd and ldp-sgd
     facts.shift = algorithm.shift.value_or(varies ? default_shift(*facts.omega) : 1.0);

@@ -187,7 +187,7 @@ double kept_share(const Compressor& compressor, std::size_t dim) {
 }
 
 double auto_consensus(const RunParts& parts) {
-  if (!parts.network) return 1;
+  if (!parts.network || parts.algorithm().needs_unbiased) return 1;  // lead scales it by omega
   return two_digits(kept_share(*parts.compressor, parts.facts.dim) / 2);
 }
 

@@ -127,13 +127,14 @@ struct AlgorithmInfo {
   bool compresses = false;  ///< false: dense messages
   Meeting meeting = Meeting::neighbours;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
-  double momentum = 1;         ///< where a config does not say
-  bool shifts = false;         ///< learns shifts of its messages (algorithm.shift)
-  bool two_gradients = false;  ///< a release holds gradients at two points (algorithm.snapshot)
-  bool triggers = false;       ///< sends where there is enough to tell (algorithm.trigger)
-  bool gossips_once = false;   ///< one gossip step per gradient
-  bool mask_is_sweep = false;  ///< exact gossip on coordinates that all agents send together
-  bool may_be_narrow = false;  ///< its state may be float
+  double momentum = 1;          ///< where a config does not say
+  bool shifts = false;          ///< learns shifts of its messages (algorithm.shift)
+  bool two_gradients = false;   ///< a release holds gradients at two points (algorithm.snapshot)
+  bool triggers = false;        ///< sends where there is enough to tell (algorithm.trigger)
+  bool needs_unbiased = false;  ///< of its compressor (algorithm.unbiased)
+  bool gossips_once = false;    ///< one gossip step per gradient
+  bool mask_is_sweep = false;   ///< exact gossip on coordinates that all agents send together
+  bool may_be_narrow = false;   ///< its state may be float
   /// The first message of a round depends on the rounds before only, and leaves before the round's
   /// gradient is there.
   bool sends_first = false;

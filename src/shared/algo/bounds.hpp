@@ -7,7 +7,7 @@ namespace porter {
 
 /// How large the vectors of a run can become that does what its config says, from public numbers
 /// alone: n agents, d entries, T rounds, |x0|, step eta, clipping threshold tau, noise sigma and
-/// the compressor's rho. With clipping a gradient has at most
+/// the compressor's rho, or 1 / (1 + omega) where it has none. With clipping a gradient has at most
 ///
 ///   g = tau + sigma (sqrt(d) + 10)
 ///

@@ -161,6 +161,28 @@ def sparq_sgd(case, data, x0):
         yield X
 
 
+def omega_of(case, d):
+    """Of an unbiased compressor."""
+    return 0.0 if case.compressor == "identity" else d / kept_entries(case, d) - 1
+
+
+def lead(case, data, x0):
+    W = mixing_matrix(case)
+    alpha = 1 / (1 + omega_of(case, len(x0)))
+    gamma = case.consensus / (1 + omega_of(case, len(x0))) ** 3
+    estimate = gradients(case, data)
+    X = np.tile(x0, (case.agents, 1))
+    H, D = X.copy(), np.zeros_like(X)
+    for t in range(1, max(ROUNDS) + 1):
+        G = estimate(X, t)
+        Y = X - case.step * G - case.step * D
+        Y_hat = H + compress_rows(case, Y - H, COMPRESS_X, t)
+        H = (1 - alpha) * H + alpha * Y_hat
+        D = D + gamma / (2 * case.step) * (Y_hat - mix(W, Y_hat))
+        X = X - case.step * G - case.step * D
+        yield X
+
+
 def deepsqueeze(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     X = np.tile(x0, (case.agents, 1))
@@ -250,7 +272,7 @@ def soteriafl(case, data, x0):
     if not case.algorithm.startswith("soteriafl"):
         shift = 0.0
     elif shift is None:
-        omega = 0.0 if case.compressor == "identity" else d / kept_entries(case, d) - 1
+        omega = omega_of(case, d)
         shift = math.sqrt((1 + 2 * omega) / (2 * (1 + omega) ** 3))
     if case.algorithm == "soteriafl-svrg":
         estimate = svrg_gradients(case, data)
@@ -293,6 +315,7 @@ ALGORITHMS = {
     "choco-sgd": choco_sgd,
     "sparq-sgd": sparq_sgd,
     "led": led,
+    "lead": lead,
     "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,
     "dp-dsgd": dsgd,
