@@ -706,6 +706,16 @@ TEST_F(TrainerTest, WhatTheCallerBringsHasToFit) {
   }
 }
 
+// A shift follows from the variance of what is sent, where something may be compressed.
+TEST_F(TrainerTest, AMethodThatCompressesNothingShiftsByAllOfIt) {
+  const auto shift = [&](const std::string& algorithm) {
+    return assemble(config({"algorithm.name=" + algorithm, "algorithm.compressor=identity"}))
+        .facts.compression.shift;
+  };
+  EXPECT_EQ(shift("clip21-sgd2m"), 1);
+  EXPECT_EQ(shift("soteriafl-sgd"), std::sqrt(0.5));
+}
+
 // Records that weigh nothing leave everybody at the start, and a weight of 1 for all is none.
 TEST_F(TrainerTest, WeightsReachEveryAlgorithm) {
   for (const auto& info : algorithm_table()) {
