@@ -32,7 +32,20 @@ void make_void(Dataset& data, std::size_t row, bool guarantee) {
   std::ranges::fill(labels, 0.0F);
 }
 
-// Rows of X with their labels: class numbers where there are classes, else targets.
+// Keeps an array as long as its rows are read, which may end on any thread.
+std::shared_ptr<const void> keeper_of(const Floats& array) {
+  const auto let_go = [](PyObject* object) {
+    if (!Py_IsInitialized()) return;
+    const py::gil_scoped_acquire acquired;
+    Py_DECREF(object);
+  };
+  return {Floats(array).release().ptr(), let_go};
+}
+
+bool has_finite_values(const Sample& row) { return std::ranges::all_of(row.values, is_finite); }
+
+// Rows of X, read where they lie, with their labels: class numbers where there are classes, else
+// targets.
 Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool guarantee) {
   require(X.ndim() == 2 && X.shape(0) > 0 && X.shape(1) > 0, ErrorKind::usage,
           "X: expected rows x features, found ", X.ndim(), " dimensions or none of them");
@@ -43,24 +56,27 @@ Dataset to_dataset(const Floats& X, const Floats& y, const Names& classes, bool 
   data.features = static_cast<std::size_t>(X.shape(1));
   data.outputs = y.ndim() == 2 ? static_cast<std::size_t>(y.shape(1)) : 1;
   data.classes = classes;
-  data.values.assign(X.data(), X.data() + X.size());
   data.labels.assign(y.data(), y.data() + y.size());
+  data.keepers = {keeper_of(X)};
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    data.lent_rows.push_back(X.data() + row * data.features);
   for (std::size_t row = 0; row < data.rows(); ++row) {
-    const auto values = std::span(data.values).subspan(row * data.features, data.features);
-    if (std::ranges::all_of(values, is_finite) &&
-        std::ranges::all_of(data.targets(row),
-                            [&](float label) { return is_label(label, classes); }))
+    if (has_finite_values(data[row]) && std::ranges::all_of(data.targets(row), [&](float label) {
+          return is_label(label, classes);
+        }))
       continue;
     make_void(data, row, guarantee);
-    std::ranges::fill(values, 0.0F);
+    own_rows(data);
+    std::ranges::fill(std::span(data.values).subspan(row * data.features, data.features), 0.0F);
   }
   return data;
 }
 
 using Pair = std::pair<Floats, Floats>;
 
-// Dealt to all agents, or the rows of one.
+// Dealt to all agents, or the rows of one; no row is copied for it.
 RunData shared_out(DataPair pair, const Config& config, bool deal) {
+  pair.train = lend_rows(std::move(pair.train));
   if (deal) return deal_data(std::move(pair), config);
   return {.train = std::make_shared<const Dataset>(std::move(pair.train)),
           .test = nullptr,
@@ -90,7 +106,7 @@ std::shared_ptr<RunData> agents_arrays(const Config& config, const std::vector<P
   const auto made = [&](const Pair& rows) {
     auto data = to_dataset(rows.first, rows.second, classes, options.guarantee);
     scaling.apply(data);
-    return data;
+    return lend_rows(std::move(data));
   };
   std::vector<Dataset> all;
   for (const auto& rows : agents) all.push_back(made(rows));

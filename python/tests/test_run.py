@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs, results and folders."""
+import gc
 import json
 import os
 import subprocess
@@ -106,6 +107,25 @@ def test_iterates_are_a_view_that_outlives_the_run(two_classes, quick):
     assert not view.flags.writeable
     del run
     assert np.isfinite(view).all()
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_rows_are_read_where_they_lie(two_classes, quick, each):
+    def data(X, y):
+        return [(X[i:i + 500], y[i:i + 500]) for i in range(0, 2000, 500)] if each else (X, y)
+
+    X, y = two_classes
+    quick["data"] = {"bias": False}
+    as_they_were = porterdp.run(quick, data(X.copy(), y)).arrays["X"]
+    held = sys.getrefcount(X)
+    run = porterdp.Simulation(quick, data(X, y))
+    assert sys.getrefcount(X) > held
+    X *= 2  # nobody should, and it shows that there is no other X
+    run.step(200)
+    assert not np.array_equal(run.iterates, as_they_were)
+    del run
+    gc.collect()
+    assert sys.getrefcount(X) == held
 
 
 def test_secret_noise_has_a_guarantee_and_needs_public_classes(two_classes, tmp_path):

@@ -13,12 +13,13 @@ Sample Dataset::operator[](std::size_t row) const {
   const auto answers = targets(row);
   const float weight = weights.empty() ? 1 : weights[row];
   if (!sparse())
-    return {.sparse = false,
-            .values = {values.data() + row * features, features},
-            .columns = {},
-            .label = answers[0],
-            .targets = answers,
-            .weight = weight};
+    return {
+        .sparse = false,
+        .values = {lent_rows.empty() ? values.data() + row * features : lent_rows[row], features},
+        .columns = {},
+        .label = answers[0],
+        .targets = answers,
+        .weight = weight};
   const auto begin = row_starts[row], count = row_starts[row + 1] - begin;
   return {.sparse = true,
           .values = {values.data() + begin, count},
@@ -65,12 +66,17 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
   if (data.sparse()) {
     out.row_starts.reserve(rows.size() + 1);
     out.row_starts.push_back(0);
-  } else {
-    out.values.reserve(rows.size() * data.features);
   }
+  if (data.lent_rows.empty())
+    out.values.reserve(data.sparse() ? 0 : rows.size() * data.features);
+  else
+    out.keepers = data.keepers;
   for (const auto row : rows) {
     const auto sample = data[row];
-    out.values.insert(out.values.end(), sample.values.begin(), sample.values.end());
+    if (data.lent_rows.empty())
+      out.values.insert(out.values.end(), sample.values.begin(), sample.values.end());
+    else
+      out.lent_rows.push_back(sample.values.data());
     out.columns.insert(out.columns.end(), sample.columns.begin(), sample.columns.end());
     if (data.sparse()) out.row_starts.push_back(out.values.size());
     out.labels.insert(out.labels.end(), sample.targets.begin(), sample.targets.end());
@@ -78,6 +84,25 @@ Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
     if (!data.weights.empty()) out.weights.push_back(data.weights[row]);
   }
   return out;
+}
+
+Dataset lend_rows(Dataset data) {
+  if (data.sparse() || !data.lent_rows.empty()) return data;
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(data.values));
+  data.values = {};
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    data.lent_rows.push_back(kept->data() + row * data.features);
+  data.keepers = {kept};
+  return data;
+}
+
+void own_rows(Dataset& data) {
+  if (data.lent_rows.empty()) return;
+  data.values.reserve(data.entries());
+  for (const float* row : data.lent_rows)
+    data.values.insert(data.values.end(), row, row + data.features);
+  data.lent_rows.clear();
+  data.keepers.clear();
 }
 
 std::optional<Dataset> counted_rows(const Dataset& data) {

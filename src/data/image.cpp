@@ -118,6 +118,8 @@ void ImageTransform::apply(Dataset& data) const {
   data.values = std::move(values);
   data.columns.clear();
   data.row_starts.clear();
+  data.lent_rows.clear();
+  data.keepers.clear();
   data.features = width;
 }
 

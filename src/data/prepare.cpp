@@ -53,7 +53,7 @@ void warn_of_voids(const FileTable& table, const Dataset& data, std::string& war
                     table.place(first));
 }
 
-// The values of a row, to change.
+// The values of a row, to change; they are the data set's own.
 std::span<float> row_values(Dataset& data, std::size_t row) {
   if (!data.sparse()) return std::span(data.values).subspan(row * data.features, data.features);
   const auto begin = data.row_starts[row];
@@ -68,7 +68,9 @@ void for_both(DataPair& data, const std::function<void(Dataset&)>& change) {
   if (data.test) change(*data.test);
 }
 
+// Dense, and its own to change.
 void make_dense(Dataset& data) {
+  own_rows(data);
   if (!data.sparse()) return;
   require(data.rows() <= kMaxDenseBytes / sizeof(float) / data.features, ErrorKind::usage,
           "scale: standard makes the data dense, and ", data.rows(), " rows of ", data.features,
@@ -101,6 +103,7 @@ void measure_standard(const Dataset& train, FeatureScaling& scaling) {
 }
 
 void scale_unit(Dataset& data) {
+  own_rows(data);
   for (std::size_t row = 0; row < data.rows(); ++row) {
     const auto values = row_values(data, row);
     double squares = 0;
@@ -219,7 +222,7 @@ double spectral_norm(const Dataset& data) {
 void append_ones(Dataset& data) {
   std::vector<float> values;
   std::vector<std::uint32_t> columns;
-  values.reserve(data.values.size() + data.rows());
+  values.reserve(data.entries() + data.rows());
   if (data.sparse()) columns.reserve(values.capacity());
   for (std::size_t row = 0; row < data.rows(); ++row) {
     const auto sample = data[row];
@@ -232,6 +235,8 @@ void append_ones(Dataset& data) {
   for (std::size_t row = 0; row < data.row_starts.size(); ++row) data.row_starts[row] += row;
   data.values = std::move(values);
   data.columns = std::move(columns);
+  data.lent_rows.clear();
+  data.keepers.clear();
   ++data.features;
 }
 
@@ -243,8 +248,10 @@ void FeatureScaling::apply(Dataset& data) const {
   }
   if (kind == FeatureScale::unit) scale_unit(data);
   if (bias) append_ones(data);
-  if (kind == FeatureScale::spectral)
+  if (kind == FeatureScale::spectral) {
+    own_rows(data);
     for (float& value : data.values) value = static_cast<float>(value * (1 / factor));
+  }
 }
 
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
@@ -272,6 +279,7 @@ void plant_outliers(DataPair& data, std::string_view spec, bool bias) {
   if (spec == "none") return;
   const auto [fraction, factor] = parse_outliers(spec);
   auto& train = data.train;
+  own_rows(train);
   std::size_t planted = 0;
   for (std::size_t row = 0; row < train.rows(); ++row) {
     RngStream rng(kOutlierSeed, Draw::data, 0, static_cast<std::uint32_t>(row));

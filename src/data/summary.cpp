@@ -62,8 +62,10 @@ double target_spread(const Dataset& data) {
 }
 
 double density(const Dataset& data) {
-  const auto non_zeros = data.values.size() - static_cast<std::size_t>(std::count(
-                                                  data.values.begin(), data.values.end(), 0.0F));
+  std::size_t non_zeros = 0;
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    non_zeros += static_cast<std::size_t>(
+        std::ranges::count_if(data[row].values, [](float value) { return value != 0; }));
   return static_cast<double>(non_zeros) / static_cast<double>(data.rows()) /
          static_cast<double>(data.features);
 }

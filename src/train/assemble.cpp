@@ -58,8 +58,7 @@ double share_off_background(const Dataset& data) {
 double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
   const auto& info = find_model(model.name);
   if (info.single_score())
-    return static_cast<double>(data.values.size() * data.outputs) /
-           static_cast<double>(data.rows());
+    return static_cast<double>(data.entries() * data.outputs) / static_cast<double>(data.rows());
   const auto hidden = info.layered ? model.hidden : std::vector<std::size_t>{};
   const auto width = static_cast<double>(hidden.empty() ? data.scores() : hidden[0]);
   const auto features = static_cast<double>(data.features);
@@ -115,7 +114,7 @@ void use_data(RunParts& parts, bool own_model) {
   if (data.holder) return;  // who has some of the data evaluates nothing
   // When a run with secret noise is evaluated does not depend on how many entries of its records
   // are zero.
-  const auto values = guarantee ? train.rows() * train.features : train.values.size();
+  const auto values = guarantee ? train.rows() * train.features : train.entries();
   facts.evaluation_rounds = evaluation_rounds(
       config.run.evaluate, config.algorithm.rounds,
       {.agents = agents,
@@ -123,7 +122,7 @@ void use_data(RunParts& parts, bool own_model) {
        .batch = facts.batch,
        .train_rows = train.rows(),
        .test_rows = data.test ? data.test->rows() : 0,
-       .values = values + (data.test ? data.test->values.size() : 0),
+       .values = values + (data.test ? data.test->entries() : 0),
        .parameters_per_row = guarantee || own_model
                                  ? static_cast<double>(facts.dim)
                                  : parameters_per_row(config.model, train, facts.dim),
@@ -212,6 +211,8 @@ void append(const Dataset& from, Dataset& to) {
     for (std::size_t row = 0; row < from.rows(); ++row)
       to.row_starts.push_back(to.values.size() + from.row_starts[row + 1]);
   add(from.values, to.values);
+  add(from.lent_rows, to.lent_rows);
+  add(from.keepers, to.keepers);
   add(from.columns, to.columns);
   add(from.labels, to.labels);
 }
@@ -301,6 +302,8 @@ RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Datas
   all->classes = first.classes;
   all->outputs = first.outputs;
   if (first.sparse()) all->row_starts = {0};
+  const bool lent =
+      std::ranges::any_of(agents, [](const auto& own) { return !own.lent_rows.empty(); });
   for (std::size_t i = 0; i < agents.size(); ++i) {
     const auto& own = agents[i];
     require(own.rows() == first.rows() && own.features == first.features &&
@@ -311,7 +314,10 @@ RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Datas
             " classes (targets: ", first.outputs, "), agent ", i, " has ", own.rows(), " of ",
             own.features, " and ", own.classes.size(), " (", own.outputs, ")",
             own.weights.empty() == first.weights.empty() ? "" : "; and all have weights, or none");
-    append(own, *all);
+    if (lent)
+      append(lend_rows(own), *all);
+    else
+      append(own, *all);
   }
   return {.train = std::move(all),
           .test = std::move(test),

@@ -33,6 +33,11 @@ std::string hash_of(const std::vector<std::string>& texts) {
 }
 
 std::string hash_of(const Dataset& data) {
+  if (!data.lent_rows.empty()) {
+    auto own = data;
+    own_rows(own);
+    return hash_of(own);
+  }
   return sha256_hex(concat(data.features, ' ', data.outputs, hash_of(data.values),
                            hash_of(data.columns), hash_of(data.row_starts), hash_of(data.labels),
                            hash_of(data.classes), hash_of(data.voids), hash_of(data.weights)));

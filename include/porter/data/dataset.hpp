@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,10 @@ struct Dataset {
   /// weights divided by the largest that is allowed. Empty: 1 for all.
   std::vector<float> weights = {};
   std::size_t outputs = 1;  ///< targets of a row; 1 for classes
+  /// Dense rows that are read where they lie, in somebody else's memory: where each begins, and
+  /// what keeps them there. `values` is empty then.
+  std::vector<const float*> lent_rows = {};
+  std::vector<std::shared_ptr<const void>> keepers = {};
 
   bool sparse() const { return !row_starts.empty(); }
   std::size_t rows() const { return labels.size() / outputs; }
@@ -51,6 +56,8 @@ struct Dataset {
   /// The sum over rows [first, last), and over those that count.
   double weight_of(std::size_t first, std::size_t last) const;
   double counted_weight() const;
+  /// How many numbers are stored, zeros of sparse rows not among them.
+  std::size_t entries() const { return sparse() ? values.size() : rows() * features; }
   Sample operator[](std::size_t row) const;
   /// Asks for a row that will be read soon.
   void prefetch(std::size_t row) const;
@@ -58,6 +65,10 @@ struct Dataset {
 
 /// The rows in the given order.
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows);
+/// Dense rows in memory that all selections of them share.
+Dataset lend_rows(Dataset data);
+/// Rows of its own in place of lent ones, so that they can be changed.
+void own_rows(Dataset& data);
 /// The rows that count, where some do not.
 std::optional<Dataset> counted_rows(const Dataset& data);
 
