@@ -22,6 +22,12 @@ Dataset three_rows() {
   return data;
 }
 
+DataPair training_on(Dataset data) {
+  DataPair pair;
+  pair.train = std::move(data);
+  return pair;
+}
+
 Floats all_values(const Dataset& data) {
   Floats all;
   for (std::size_t row = 0; row < data.rows(); ++row) {
@@ -57,7 +63,7 @@ TEST(LentRows, AreNotChanged) {
   for (const auto scale : {FeatureScale::standard, FeatureScale::unit, FeatureScale::spectral})
     for (const bool bias : {false, true}) {
       const auto before = lend_rows(three_rows());
-      DataPair owned{.train = three_rows()}, lent{.train = before};
+      auto owned = training_on(three_rows()), lent = training_on(before);
       scale_and_add_bias(owned, scale, bias, {});
       scale_and_add_bias(lent, scale, bias, {});
       plant_outliers(owned, "0.9:10", bias);
@@ -69,7 +75,7 @@ TEST(LentRows, AreNotChanged) {
 
 TEST(LentRows, StayWhereNothingChangesThem) {
   const auto before = lend_rows(three_rows());
-  DataPair pair{.train = before};
+  auto pair = training_on(before);
   scale_and_add_bias(pair, FeatureScale::none, false, {});
   EXPECT_EQ(pair.train[0].values.data(), before[0].values.data());
 }
