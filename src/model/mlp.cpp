@@ -9,8 +9,8 @@
 #include "float_pass.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "registry.hpp"
-#include "residuals.hpp"
 #include "sample_pass.hpp"
+#include "score_loss.hpp"
 #include "terms.hpp"
 
 namespace porter {
@@ -31,7 +31,7 @@ class Mlp final : public Model {
     Slots slots;
     SamplePass<double> pass(layers_, x, sample, slots);
     Totals totals;
-    add_totals(targets_of(sample), pass.scores(), totals);
+    loss_.add_totals(targets_of(sample), pass.scores(), totals);
     if (!gradient.empty()) pass.backward(gradient);
     return totals.loss + regulariser(lambda_, x, gradient);
   }
@@ -39,7 +39,7 @@ class Mlp final : public Model {
   double predict(std::span<const double> x, const Sample& sample) const override {
     Slots slots;
     const auto scores = SamplePass<double>(layers_, x, sample, slots).scores();
-    return loss_ ? scores[0] : static_cast<double>(argmax(scores));
+    return loss_.is_regression() ? scores[0] : static_cast<double>(argmax(scores));
   }
 
   void probabilities(std::span<const double> x, const Sample& sample,
@@ -52,7 +52,7 @@ class Mlp final : public Model {
 
   void predict_targets(std::span<const double> x, const Sample& sample,
                        std::span<double> predictions) const override {
-    if (!loss_) return Model::predict_targets(x, sample, predictions);
+    if (!loss_.is_regression()) return Model::predict_targets(x, sample, predictions);
     Slots slots;
     std::ranges::copy(SamplePass<double>(layers_, x, sample, slots).scores(), predictions.begin());
   }
@@ -81,7 +81,7 @@ class Mlp final : public Model {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];
     if (lambda_ > 0 || sample.sparse) return std::nullopt;
     SamplePass<float> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
-    to_delta(targets_of(sample), pass.scores());
+    loss_.to_delta(targets_of(sample), pass.scores());
     const double norm_sq = pass.backward(gradient);
     const double factor = batch.factor_of(0, std::sqrt(norm_sq));
     if (factor == 0) return std::nullopt;
@@ -92,20 +92,7 @@ class Mlp final : public Model {
                   std::size_t last, std::span<double> gradient_sum) const override {
     const auto memory = batches_.take();
     BatchPass<double> pass(layers_, x, *memory);
-    Totals totals;
-    for (std::size_t begin = first; begin < last; begin += kMaxRows) {
-      const auto rows = std::min(kMaxRows, last - begin);
-      pass.load(data, rows, [&](std::size_t i) { return begin + i; });
-      if (data.weights.empty())
-        add_totals(answers_of(data, begin, rows), pass.scores(), totals);
-      else
-        for (std::size_t i = 0; i < rows; ++i)
-          add_weighted(data.weight(begin + i), answers_of(data, begin + i, 1), pass.scores(i),
-                       totals);
-      if (gradient_sum.empty()) continue;
-      pass.backward();
-      pass.add_gradient(gradient_sum);
-    }
+    auto totals = evaluate_blocks(pass, kMaxRows, loss_, data, first, last, gradient_sum);
     if (!gradient_sum.empty()) pass.finish(gradient_sum);
     const double weight = data.weight_of(first, last);
     totals.loss += weight * regulariser(lambda_, x, gradient_sum, weight);
@@ -117,7 +104,8 @@ class Mlp final : public Model {
   void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                        std::size_t first, std::size_t last,
                        std::span<Totals> totals) const override {
-    if (loss_ || !data.weights.empty() || !std::ranges::all_of(points, FloatPass::fits))
+    if (loss_.is_regression() || !data.weights.empty() ||
+        !std::ranges::all_of(points, FloatPass::fits))
       return Model::evaluate_points(points, data, first, last, totals);
     std::fill(totals.begin(), totals.end(), Totals{});
     const auto pass = float_passes_.take();
@@ -154,7 +142,7 @@ class Mlp final : public Model {
       const auto rows = batch.rows.subspan(begin, std::min(kMaxRows, batch.rows.size() - begin));
       pass.load(batch.data, rows.size(), [&](std::size_t i) { return batch.first_row + rows[i]; });
       for (std::size_t i = 0; i < rows.size(); ++i)
-        to_delta(batch.data.targets(batch.first_row + rows[i]), pass.scores(i));
+        loss_.to_delta(batch.data.targets(batch.first_row + rows[i]), pass.scores(i));
       pass.backward();
       std::array<double, kMaxRows> products{};
       if (batch.factor && !r.empty())
@@ -179,7 +167,7 @@ class Mlp final : public Model {
                           std::span<double> gradient, Slots& slots) const {
     const Sample sample = batch.data[batch.first_row + batch.rows[0]];
     SamplePass<double> pass(layers_, x, sample, slots);
-    to_delta(targets_of(sample), pass.scores());
+    loss_.to_delta(targets_of(sample), pass.scores());
     double norm_sq = pass.backward(gradient);
     if (lambda_ > 0) {
       regulariser(lambda_, x, gradient);
@@ -188,62 +176,8 @@ class Mlp final : public Model {
     return sample_factor(batch, norm_sq, gradient);
   }
 
-  // Turns the scores of one sample into delta_L.
-  template <class Real>
-  void to_delta(std::span<const float> targets, std::span<Real> scores) const {
-    if (loss_)
-      predictions_to_slopes(*loss_, scores, targets);
-    else
-      scores_to_delta(scores, targets[0]);
-  }
-
-  // Adds the losses and the hits or errors of samples, and turns their scores into delta_L.
-  void add_totals(std::span<const float> targets, std::span<double> scores, Totals& totals) const {
-    if (!loss_) return add_cross_entropy(targets, scores, totals);
-    add_residuals(*loss_, scores, targets, totals);
-    predictions_to_slopes(*loss_, scores, targets);
-  }
-
-  static std::span<const float> answers_of(const Dataset& data, std::size_t first,
-                                           std::size_t rows) {
-    return std::span(data.labels).subspan(first * data.outputs, rows * data.outputs);
-  }
-
-  // The same for one sample, with its weight; all that follows from delta_L carries it on.
-  void add_weighted(double weight, std::span<const float> targets, std::span<double> scores,
-                    Totals& totals) const {
-    Totals one;
-    add_totals(targets, scores, one);
-    totals.add(one, weight);
-    for (double& value : scores) value *= weight;
-  }
-
-  // For each sample what softmax_in_place does, but the exponentials of all at once.
-  static void add_cross_entropy(std::span<const float> labels, std::span<double> scores,
-                                Totals& totals) {
-    const std::size_t classes = scores.size() / labels.size();
-    std::array<double, kMaxRows> tops, of_labels;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto row = scores.subspan(i * classes, classes);
-      const std::size_t top = argmax(row), label = static_cast<std::size_t>(labels[i]);
-      totals.correct += top == label;
-      tops[i] = row[top];
-      of_labels[i] = row[label];
-      for (double& s : row) s -= tops[i];
-    }
-    exp_in_place(scores);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto row = scores.subspan(i * classes, classes);
-      double sum = 0;
-      for (const double s : row) sum += s;
-      for (double& s : row) s /= sum;
-      totals.loss += tops[i] + std::log(sum) - of_labels[i];
-      row[static_cast<std::size_t>(labels[i])] -= 1;
-    }
-  }
-
   double lambda_;
-  std::optional<LossKind> loss_;  // of a regression
+  ScoreLoss loss_;
   Layers layers_;
   // Evaluations come again and again, each with megabytes that are better kept than asked for anew.
   mutable ScratchPool<BatchMemory<double>> batches_;
