@@ -53,6 +53,8 @@ void set_model(Sections& sections, Config& config) {
     return std::optional(parse_choice<LossKind>(text));
   });
   config.data.regression = is_regression(config.model);
+  config.data.images = info.takes_images;
+  if (info.takes_images) config.algorithm.start = "fan-in:1";
 }
 
 // What the algorithm's name decides.
@@ -94,13 +96,18 @@ void check_model(Sections& sections, Config& config) {
                 " has no hidden layers; mlp has");
   section.check(info.layered || !section.has("activation"), "activation", info.name,
                 " has no activation; mlp has");
+  section.check(info.takes_layers || !section.has("layers"), "layers", info.name,
+                info.takes_images ? " has layers of its own; the model layers has those"
+                                  : " has no such layers; the model layers has");
+  section.check(!info.takes_layers || section.has("layers"), "layers", "model.name = \"", info.name,
+                "\" needs them, such as [\"conv:16x4/2\", \"tanh\"]");
   section.check(info.takes_loss || !config.model.loss, "loss", info.name,
                 " predicts classes; a loss is for ",
                 names_of(model_table(), &ModelInfo::takes_loss));
   sections["data"].check(!config.data.regression || config.data.classes.empty(), "classes",
                          "model.name = \"", info.name, config.model.loss ? "\" with a loss" : "\"",
                          " predicts a number and has no classes");
-  if (info.layered) config.data.bias = false;  // its layers have their own
+  if (info.has_biases()) config.data.bias = false;  // its layers have their own
 }
 
 void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
@@ -186,8 +193,12 @@ void check_measured(Sections& sections, const AlgorithmInfo& info, const Config&
 
 void check_data(const TomlSection& section, const Config& config) {
   auto data = config.data;
-  section.check(!data.image || data.transform != TransformKind::none, "image",
-                "the shape of images is for data.transform, which is \"none\"");
+  section.check(!data.image || data.images || data.transform != TransformKind::none, "image",
+                "the shape of images is for data.transform, which is \"none\", and for models of ",
+                "images (", names_of(model_table(), &ModelInfo::takes_images), ")");
+  section.check(!data.images || data.transform == TransformKind::none, "transform",
+                config.model.name, " learns from images as they are; found \"",
+                choice_text(data.transform), "\"");
   data.guarantee = claims_guarantee(config);
   section.located(data.fold ? "fold" : "holdout", [&] { check_holdout(data, ""); });
 }

@@ -45,6 +45,12 @@ std::string text_of(const std::vector<std::size_t>& widths) {
   return fmt::format("[{}]", fmt::join(widths, ", "));
 }
 
+std::string text_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const auto& text : texts) quoted.push_back(in_quotes(text));
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
 // As a range where it is one: neighbours compare the text, and show it where it differs.
 std::string text_of(const std::vector<double>& labels) {
   constexpr std::size_t kWorthARange = 4;
@@ -161,6 +167,20 @@ void read_hidden(TomlSection& section, const std::string& name, std::vector<std:
   section.read(name, widths);
   section.check(widths.size() <= kMaxLayers, name, "expected at most ", kMaxLayers,
                 " layers, found ", widths.size());
+}
+
+void read_layers(TomlSection& section, const std::string& name, std::vector<std::string>& layers) {
+  const auto* node = section.find(name);
+  if (node == nullptr) return;
+  section.check(node->is_array(), name, "expected a list of layers such as [\"conv:16x4/2\", ",
+                "\"tanh\"], found ", toml_text(*node));
+  layers.clear();
+  for (const auto& item : *node->as_array()) {
+    section.check(item.is_string(), name, "a layer is a text such as \"conv:16x4/2\"; found ",
+                  toml_text(item));
+    layers.push_back(*item.value<std::string>());
+  }
+  section.located(name, [&] { check_layers(layers); });
 }
 
 std::string parse_compressor(const std::string& text) {
@@ -372,6 +392,7 @@ ConfigKey schema_row() {
 }
 
 bool is_layered(const Config& config) { return find_model(config.model.name).layered; }
+bool takes_layers(const Config& config) { return find_model(config.model.name).takes_layers; }
 
 // Not the loss that the model has anyway.
 bool has_other_loss(const Config& config) {
@@ -415,14 +436,15 @@ std::vector<ConfigKey> make_keys() {
                             "what images are mapped to, each by itself, before they are scaled")),
       only_where([](const Config& config) { return bool(config.data.image); },
                  row(KEY(data.image), "HEIGHTxWIDTH",
-                     "shape of the images of data.transform, where the data does not tell",
+                     "shape of the images of data.transform, or of a model of images, where the "
+                     "data does not tell",
                      parsed(parse_image_shape))),
       choice_row(KEY(data.scale), "how features are scaled, measured on the training rows"),
       only_where([](const Config& config) { return config.data.plants_outliers(); },
                  row(KEY(data.outliers), "none, FRACTION:FACTOR",
                      "so many training rows, times the factor")),
       row(KEY(data.bias), "true or false",
-          "append a column of ones (not for mlp, which has its own)"),
+          "append a column of ones (not for mlp, layers and cnn, which have their own)"),
 
       with_words(model_table(), &ModelInfo::name,
                  row(KEY(model.name), "a model", "what is trained; porter list models has them")),
@@ -431,11 +453,14 @@ std::vector<ConfigKey> make_keys() {
       only_where(is_layered, row(KEY(model.hidden), "a list of widths such as [64]",
                                  "hidden layers of an mlp", read_hidden)),
       only_where(is_layered, choice_row(KEY(model.activation), "of the hidden layers")),
+      only_where(takes_layers,
+                 row(KEY(model.layers), "a list of layers such as [\"conv:16x4/2\", \"tanh\"]",
+                     "what lies between an image and the scores of the model layers", read_layers)),
       only_where(has_other_loss,
                  with_words(Choices<LossKind>::table, &Choice<LossKind>::text,
                             row(KEY(model.loss), choice_list<LossKind>(all_choices<LossKind>()),
-                                "of a regression: linear (cauchy unless given), or mlp, which "
-                                "then predicts numbers",
+                                "of a regression: linear (cauchy unless given), or mlp, layers "
+                                "and cnn, which then predict numbers",
                                 parsed([](const std::string& text) {
                                   return std::optional(parse_choice<LossKind>(text));
                                 })))),
@@ -465,9 +490,11 @@ std::vector<ConfigKey> make_keys() {
           read_unbiased,
           row(KEY(algorithm.unbiased), "true or false",
               "scale messages to be unbiased; true with a server where possible, and with lead")),
-      spec_row(KEY(algorithm.start),
-               "zeros, normal:STDDEV, numpy:STDDEV:SEED, file:X0.npy, model:MODEL.npz",
-               "x0, the same at all agents; model: the x_mean of a trained one"),
+      spec_row(
+          KEY(algorithm.start),
+          "zeros, normal:STDDEV, fan-in:GAIN, numpy:STDDEV:SEED, file:X0.npy, model:MODEL.npz",
+          "x0, the same at all agents; fan-in, for layers and cnn unless given: biases 0, "
+          "weights with the deviation GAIN / sqrt(inputs); model: the x_mean of a trained one"),
       number_row(KEY(algorithm.shift), kNotNegative,
                  "SoteriaFL's gamma_s, from omega unless given; Clip21-SGD2M's second momentum"),
       number_row(

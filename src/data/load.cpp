@@ -247,7 +247,8 @@ DataPair load_data_from(const DataOptions& given, const DataFolders& folders,
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
   check_schema(options, idx);
   if (options.guarantee) require_public_shape(options, files);
-  if (options.transform != TransformKind::none) options.image = image_shape(options, idx);
+  if (options.images || options.transform != TransformKind::none)
+    options.image = image_shape(options, idx);
   const auto broken = options.guarantee ? BrokenRows::keep : BrokenRows::refuse;
   Reader reader(folders.cache, options.cache && !options.guarantee && !options.schema,
                 {options.schema.get(), broken, progress});
@@ -268,7 +269,7 @@ DataPair load_data_from(const DataOptions& given, const DataFolders& folders,
 }
 
 ImageTransform transform_of(const DataOptions& options) {
-  if (options.transform == TransformKind::none) return {};
+  if (!options.images && options.transform == TransformKind::none) return {};
   ImageTransform transform{options.transform, options.image};
   const bool files = !options.train.empty() || !options.train_images.empty();
   if (!transform.image && !files && options.name != kGivenData)

@@ -14,6 +14,9 @@ std::string export_model(const SavedModel& saved, const ExportOptions& options) 
           ": its records are images that went through data.transform = \"",
           choice_text(transform.kind),
           "\", which no exported file holds; porter predict applies it");
+  require(!find_model(saved.card.model.name).takes_images, ErrorKind::usage, saved.source,
+          ": it is a network over images (model.name = \"", saved.card.model.name,
+          "\"), which no exported file holds; porter predict computes it");
   const auto flat = flatten(saved, options.which);
   switch (options.format) {
     case ExportFormat::onnx:

@@ -11,8 +11,6 @@ namespace porter {
 
 namespace {
 
-constexpr std::size_t kMaxParameters = 0xFFFFFFFF;  // what a message has positions for
-
 template <class Real>
 void sigmoid(std::span<Real> t) {
   for (Real& value : t) value = -value;

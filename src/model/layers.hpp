@@ -19,6 +19,9 @@
 
 namespace porter {
 
+/// What a message has positions for.
+inline constexpr std::size_t kMaxParameters = 0xFFFFFFFF;
+
 /// One dense layer: W (outputs x inputs, row-major) at `weights` inside x, then, where `biased`, c
 /// (outputs) at `biases`.
 struct Layer {

@@ -128,6 +128,21 @@ const std::vector<ModelInfo>& model_table() {
        .takes_loss = true,
        .layered = true,
        .make = make_mlp},
+      {.name = "layers",
+       .help = "network over images: convolutions, pools, dense layers (model.layers); with "
+               "model.loss a regression",
+       .most_classes = kAny,
+       .takes_loss = true,
+       .takes_images = true,
+       .takes_layers = true,
+       .make = make_image_model},
+      {.name = "cnn",
+       .help = "the convolutional network that private training of MNIST is measured with, 26,010 "
+               "parameters there; with model.loss a regression",
+       .most_classes = kAny,
+       .takes_loss = true,
+       .takes_images = true,
+       .make = make_image_model},
       {.name = "linear",
        .help = "linear regression, by default with the Cauchy loss log(1 + r^2 / 2) (model.loss)",
        .least_classes = 0,
@@ -166,7 +181,7 @@ std::unique_ptr<const Model> make_model(const ModelOptions& options, std::size_t
           "\" needs at least two classes in the training data, found ", classes);
   require(classes <= info.most_classes, ErrorKind::usage, "model.name = \"", info.name,
           "\" needs two classes, but the training data has ", classes,
-          "; softmax and mlp take any number");
+          "; softmax, mlp, layers and cnn take any number");
   return info.make(options, features, classes);
 }
 

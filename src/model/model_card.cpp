@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json.hpp"
+#include "layer_stack.hpp"
 #include "layers.hpp"
 #include "porter/core/error.hpp"
 #include "porter/model/saved_model.hpp"
@@ -82,12 +83,30 @@ Json blocks_json(const ModelCard& card) {
   return blocks;
 }
 
+std::vector<ParameterBlock> stack_blocks(const LayerStack& stack) {
+  std::vector<ParameterBlock> blocks;
+  for (const auto& stage : stack.stages) {
+    if (!stage.has_parameters()) continue;
+    const auto number = std::to_string(blocks.size() / 2 + 1);
+    const auto kernel = stage.window.kernel;
+    blocks.push_back({"W" + number, {stage.units(), stage.inputs()}, stage.weights});
+    if (stage.kind == StageKind::convolution)
+      blocks.back().shape = {stage.units(), kernel, kernel, stage.in.channels};
+    blocks.push_back({"b" + number, {stage.units()}, stage.biases});
+    for (auto& block : std::span(blocks).last(2)) block.uses = stage.out.positions();
+  }
+  return blocks;
+}
+
 ModelOptions parse_options(const Keys& keys) {
   ModelOptions options{.name = keys.text("name"),
                        .lambda = keys.number("lambda"),
                        .hidden = keys.counts("hidden"),
                        .activation = parse_choice<ActivationKind>(keys.text("activation"))};
   if (!keys.get("loss").is_null()) options.loss = parse_choice<LossKind>(keys.text("loss"));
+  const auto& info = find_model(options.name);
+  if (info.takes_layers) options.layers = keys.texts("layers");
+  if (info.takes_images) options.image = parse_image_shape(keys.text("image"));
   return options;
 }
 
@@ -155,6 +174,7 @@ std::size_t ParameterBlock::size() const {
 std::vector<ParameterBlock> parameter_blocks(const ModelOptions& options, std::size_t features,
                                              std::size_t scores) {
   const auto& info = find_model(options.name);
+  if (info.takes_images) return stack_blocks(stack_of(options, features, scores));
   if (!info.layered) {
     const bool vector = info.single_score() && (scores == 1 || !is_regression(options));
     if (vector) return {{"w", {features}, 0}};
@@ -200,6 +220,9 @@ std::string card_json(const ModelCard& card) {
                {"run", card.run},
                {"origin", card.origin},
                {"privacy", card.privacy.empty() ? Json(nullptr) : Json::parse(card.privacy)}};
+  const auto& info = find_model(card.model.name);
+  if (info.takes_layers) json["model"]["layers"] = card.model.layers;
+  if (info.takes_images) json["model"]["image"] = to_string(card.model.image);
   if (const auto& transform = scaling.transform) {
     json["scaling"]["transform"] = choice_text(transform.kind);
     json["scaling"]["image"] = to_string(transform.image);

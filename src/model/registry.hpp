@@ -13,6 +13,8 @@ std::unique_ptr<const Model> make_softmax(const ModelOptions& options, std::size
                                           std::size_t classes);
 std::unique_ptr<const Model> make_mlp(const ModelOptions& options, std::size_t features,
                                       std::size_t scores);
+std::unique_ptr<const Model> make_image_model(const ModelOptions& options, std::size_t features,
+                                              std::size_t scores);
 
 /// One layer without biases; cross-entropy without a loss.
 std::unique_ptr<const Model> make_flat_perceptron(double lambda, std::optional<LossKind> loss,

@@ -57,6 +57,12 @@ double share_off_background(const Dataset& data) {
 // exponential takes as long as 50 products.
 double parameters_per_row(const ModelOptions& model, const Dataset& data, std::size_t dim) {
   const auto& info = find_model(model.name);
+  if (info.takes_images) {
+    std::size_t products = 0;
+    for (const auto& block : parameter_blocks(model, data.features, data.scores()))
+      products += block.uses * block.size();
+    return static_cast<double>(products);
+  }
   if (info.single_score())
     return static_cast<double>(data.entries() * data.outputs) / static_cast<double>(data.rows());
   const auto hidden = info.layered ? model.hidden : std::vector<std::size_t>{};
@@ -112,6 +118,7 @@ void use_data(RunParts& parts, bool own_model) {
                           "\" deals the records by their labels, so one label decides about the "
                           "records of several agents, which no epsilon covers");
   if (data.holder) return;  // who has some of the data evaluates nothing
+  const auto& info = find_model(config.model.name);
   // When a run with secret noise is evaluated does not depend on how many entries of its records
   // are zero.
   const auto values = guarantee ? train.rows() * train.features : train.entries();
@@ -123,12 +130,12 @@ void use_data(RunParts& parts, bool own_model) {
        .train_rows = train.rows(),
        .test_rows = data.test ? data.test->rows() : 0,
        .values = values + (data.test ? data.test->entries() : 0),
-       .parameters_per_row = guarantee || own_model
+       .parameters_per_row = own_model || (guarantee && !info.takes_images)
                                  ? static_cast<double>(facts.dim)
                                  : parameters_per_row(config.model, train, facts.dim),
        .noised = config.privacy.has_value(),
        .agents_in_double = (is_regression(config.model) || !train.weights.empty()) &&
-                           (find_model(config.model.name).layered || train.outputs > 1)});
+                           (info.has_biases() || train.outputs > 1)});
 }
 
 std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) {
@@ -217,6 +224,12 @@ void append(const Dataset& from, Dataset& to) {
   add(from.labels, to.labels);
 }
 
+// As the data tells it, or the config where a caller's does not.
+ImageShape shape_of_images(const RunParts& parts) {
+  const auto& told = parts.data.scaling.transform.image;
+  return told ? told : parts.config.data.image;
+}
+
 }  // namespace
 
 BatchSampler RunParts::sampler() const {
@@ -229,10 +242,13 @@ RunParts assemble(const Config& given, Sources sources) {
   require(!sources.data || !given.data.schema || given.data.schema->is_complete(), ErrorKind::usage,
           "data.schema: it has columns that are to be measured, and data that are given are not");
   parts.config = with_complete_schema(given);
-  const auto config = parts.config;
   parts.own_model = sources.model != nullptr;
   parts.own_method = bool(sources.algorithm);
-  parts.data = sources.data ? std::move(*sources.data) : load_run_data(config, sources.reading);
+  parts.data =
+      sources.data ? std::move(*sources.data) : load_run_data(parts.config, sources.reading);
+  if (find_model(parts.config.model.name).takes_images)
+    parts.config.model.image = shape_of_images(parts);
+  const auto config = parts.config;
   const auto& train = *parts.data.train;
   parts.model = parts.own_model
                     ? std::move(sources.model)

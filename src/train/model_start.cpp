@@ -39,6 +39,10 @@ Meaning meaning_of(const ModelOptions& model, const std::vector<std::string>& cl
     meaning["model.hidden"] = fmt::format("[{}]", fmt::join(model.hidden, ", "));
     meaning["model.activation"] = choice_text(model.activation);
   }
+  if (find_model(model.name).takes_images) {
+    meaning["model.layers"] = fmt::format("[{}]", fmt::join(model.layers, ", "));
+    meaning["data.image"] = to_string(model.image);
+  }
   if (schema)
     for (auto& [name, text] : schema_facts(*schema)) meaning["schema: " + name] = std::move(text);
   return meaning;

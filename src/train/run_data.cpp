@@ -26,8 +26,8 @@ std::string key_of(const DataOptions& data) {
     key += *text + '\n';
   for (const double label : data.classes) key += shortest(label) + ' ';
   if (data.schema) key += to_toml(*data.schema) + '\n';
-  return key + concat(choice_text(data.transform), ' ', to_string(data.image), ' ',
-                      choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
+  return key + concat(choice_text(data.transform), ' ', to_string(data.image), ' ', data.images,
+                      ' ', choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
                       data.regression, ' ', data.guarantee, ' ', shortest(data.holdout), ' ',
                       to_string(data.fold), ' ', data.test_instead);
 }

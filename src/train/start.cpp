@@ -11,6 +11,7 @@
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/io/npy.hpp"
+#include "porter/model/saved_model.hpp"
 
 namespace porter {
 namespace {
@@ -71,6 +72,19 @@ void fill_layers(NumpyNormals& normal, const std::vector<std::size_t>& widths,
   }
 }
 
+// Where a unit adds up many inputs of size 1, its sum has the size `gain`.
+void scale_by_fan_in(std::span<const ParameterBlock> blocks, double gain, std::span<double> x) {
+  const auto dim = blocks.back().offset + blocks.back().size();
+  require(dim == x.size(), ErrorKind::usage, "algorithm.start: fan-in: the parameters of [model] ",
+          "are ", dim, ", but the model that is given has ", x.size());
+  for (const auto& block : blocks) {
+    const bool biases = block.name.front() == 'b';
+    const auto units = block.shape.size() > 1 ? block.shape.front() : 1;
+    const auto inputs = static_cast<double>(block.size() / units);
+    scale(biases ? 0 : gain / std::sqrt(inputs), x.subspan(block.offset, block.size()));
+  }
+}
+
 std::vector<double> load_start(const std::string& file, std::size_t dim) {
   const auto array = load_npy(file);
   const bool finite = all_finite(array.values);
@@ -88,15 +102,16 @@ std::vector<double> starting_point(const Config& config, const Dataset& train, s
   std::vector<double> x(dim, 0.0);
   if (spec.text == "zeros") return x;
 
-  // normal:STDDEV, numpy:STDDEV:SEED
+  // normal:STDDEV, fan-in:GAIN, numpy:STDDEV:SEED
   const auto rest = split_spec(spec.argument.value_or(""));
   const auto stddev = parse_number<double>(rest.name);
   const auto seed = rest.number<std::uint32_t>();
-  const bool numpy = spec.name == "numpy";
-  require((numpy ? seed.has_value() : spec.name == "normal" && !rest.argument) && stddev &&
-              std::isfinite(*stddev) && *stddev >= 0,
-          ErrorKind::usage, "algorithm.start: expected zeros, normal:STDDEV, numpy:STDDEV:SEED, ",
-          "file:x0.npy or model:model.npz, found \"", spec.text, "\"");
+  const bool numpy = spec.name == "numpy", fan_in = spec.name == "fan-in";
+  const bool normal_or_fan_in = (spec.name == "normal" || fan_in) && !rest.argument;
+  require((numpy ? seed.has_value() : normal_or_fan_in) && stddev && std::isfinite(*stddev) &&
+              *stddev >= 0,
+          ErrorKind::usage, "algorithm.start: expected zeros, normal:STDDEV, fan-in:GAIN, ",
+          "numpy:STDDEV:SEED, file:x0.npy or model:model.npz, found \"", spec.text, "\"");
   if (!numpy) {
     RngStream(config.run.seed, Draw::start, 0, 0).fill_normal(x);
   } else if (NumpyNormals normal(*seed); find_model(config.model.name).layered) {
@@ -106,6 +121,10 @@ std::vector<double> starting_point(const Config& config, const Dataset& train, s
     fill_layers(normal, widths, x);
   } else {
     for (double& value : x) value = normal();
+  }
+  if (fan_in) {
+    scale_by_fan_in(parameter_blocks(config.model, train.features, train.scores()), *stddev, x);
+    return x;
   }
   for (double& value : x) value *= *stddev;
   return x;

@@ -69,7 +69,10 @@ TEST(GradientSum, DoesNotAllocateOnceItHasItsMemory) {
       {.name = "mlp", .hidden = {5}},
       {.name = "mlp", .lambda = 0.1, .hidden = {6, 4, 3}},
       {.name = "linear"},
-      {.name = "mlp", .hidden = {5}, .loss = LossKind::huber}};
+      {.name = "mlp", .hidden = {5}, .loss = LossKind::huber},
+      {.name = "layers",
+       .layers = {"conv:3x2", "tanh", "maxpool:2/1", "dense:4", "relu"},
+       .image = {3, 4}}};
   const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
   std::vector<std::uint32_t> rows(150);
   std::iota(rows.begin(), rows.end(), 0U);

@@ -69,6 +69,31 @@ TEST_F(ImagesCommand, TheModelTransformsWhatItIsGiven) {
     expect_refused("model export run " + format, {{"", "data.transform = \"hog\""}});
 }
 
+// The same pixels without a transform, for a network whose windows find the bars.
+TEST_F(ImagesCommand, ANetworkOfConvolutionsLearnsFromPixels) {
+  const std::string network =
+      "--set data.transform=none --set data.scale=unit --set model.name=layers --set "
+      "'model.layers=[\"conv:6x3/1+1\",\"tanh\",\"maxpool:2\",\"dense:8\",\"tanh\"]' --set "
+      "algorithm.start=fan-in:1 --set algorithm.step=0.3 ";
+  done("run c.toml --out run " + network);
+  done("predict run --data images.csv --out p.csv");
+  EXPECT_EQ(read_file(dir_ / "p.csv"), read_file(dir_ / "answers.csv"));
+  for (const std::string data : {"--data rows.csv", "--train"}) {
+    const auto eval = nlohmann::json::parse(done("eval run --json " + data));
+    EXPECT_EQ(eval["accuracy"], 1.0) << data;
+  }
+  EXPECT_TRUE(says(done("model show run"),
+                   "layers over images of 8x12, conv:6x3/1+1, tanh, maxpool:2, dense:8, tanh"));
+  for (const std::string format : {"--onnx m.onnx", "--header m.hpp", "--json m.json"})
+    expect_refused("model export run " + format, {{"", "a network over images"}});
+  done("run c.toml --out more --set algorithm.rounds=5 " + network +
+       " --set algorithm.start=model:run");
+  expect_refused("run c.toml --out out " + network + " --set algorithm.start=model:run --set ",
+                 {{"data.image=12x8", "data.image: the file says 8x12, this run says 12x8"},
+                  {"data.image=8x8", "images of 8x8 have 64 pixels, and the records 96 features"},
+                  {"model.layers='[\"conv:6x9\"]'", "layer 1, \"conv:6x9\": a kernel of 9"}});
+}
+
 TEST_F(ImagesCommand, ARunGoesOnFromAModelOfTheSameTransform) {
   done("run c.toml --out run");
   done("run c.toml --out more --set algorithm.start=model:run --set algorithm.rounds=5");

@@ -66,7 +66,9 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
         "= 9007199254740993",
         "[algorithm]\nname = \"dsgd\"",
         "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"relu\"",
-        "[model]\nname = \"mlp\"\nloss = \"cauchy\"",
+        "[data]\nimage = \"8x12\"\n[model]\nname = \"layers\"\nlayers = [\"conv:4x3/2+1\", "
+        "\"tanh\"]",
+        "[model]\nname = \"cnn\"", "[model]\nname = \"mlp\"\nloss = \"cauchy\"",
         "[model]\nname = \"linear\"\nloss = \"huber\"",
         "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
         "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = [-1, 1, 2.5]",
@@ -222,6 +224,16 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[model]\nlambda = -1", {"model.lambda", ">= 0"}},
       {"[model]\nhidden = [3]", {"model.hidden", "mlp"}},
       {"[model]\nname = \"mlp\"\nhidden = [3, \"x\"]", {"model.hidden", "whole number"}},
+      {"[model]\nname = \"layers\"", {"model.layers", "needs them"}},
+      {"[model]\nname = \"cnn\"\nlayers = []", {"c.toml:3", "model.layers", "of its own"}},
+      {"[model]\nname = \"mlp\"\nlayers = []", {"c.toml:3", "model.layers", "mlp has no such"}},
+      {"[model]\nname = \"layers\"\nlayers = 3", {"c.toml:3", "model.layers", "a list", "found 3"}},
+      {"[model]\nname = \"layers\"\nlayers = [3]", {"model.layers", "a text", "found 3"}},
+      {"[model]\nname = \"layers\"\nlayers = [\"conv:3\"]",
+       {"c.toml:3", "model.layers", "conv:FILTERSxKERNEL", "found \"conv:3\""}},
+      {"[data]\ntransform = \"hog\"\n[model]\nname = \"cnn\"",
+       {"c.toml:2", "data.transform", "cnn learns from images as they are"}},
+      {"[data]\nimage = \"4x4\"", {"c.toml:2", "data.image", "layers and cnn"}},
       {"[network]\nagents = 0", {"network.agents", "from 1"}},
       {"[run]\nevaluate = \"often\"", {"run.evaluate", "every:N", "often"}},
       {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
@@ -266,6 +278,9 @@ TEST(Config, DeepKeysAndLongListsAreRefusedBeforeTheyTakeMemory) {
   const auto layers =
       error_of("[model]\nname = \"mlp\"\nhidden = [" + repeated(200'000, "1,") + "1]");
   EXPECT_EQ(layers, "c.toml:3: model.hidden: expected at most 1000 layers, found 200001");
+  EXPECT_EQ(
+      error_of("[model]\nname = \"layers\"\nlayers = [" + repeated(200'000, "\"relu\",") + "]"),
+      "c.toml:3: model.layers: expected at most 1000 layers, found 200000");
   EXPECT_LT(error_of("[model]\nname = [" + repeated(200'000, "1,") + "1]").size(), 300U);
 }
 

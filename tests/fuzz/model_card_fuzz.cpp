@@ -17,7 +17,14 @@ std::vector<std::string> fuzz_seeds() {
                                  .features = 392,
                                  .classes = {"a", "b"},
                                  .scaling = {.transform = {porter::TransformKind::hog, {8, 9}}}};
-  return {porter::card_json(mlp), porter::card_json(linear), porter::card_json(images)};
+  const porter::ModelCard network{
+      .model = {.name = "layers",
+                .layers = {"conv:4x3/2+1", "tanh", "maxpool:2", "dense:5"},
+                .image = {8, 9}},
+      .features = 72,
+      .classes = {"a", "b"}};
+  return {porter::card_json(mlp), porter::card_json(linear), porter::card_json(images),
+          porter::card_json(network)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -145,6 +145,36 @@ void add_images(Digests& digests) {
   }
 }
 
+// Clipped batches of networks over images, in both precisions.
+void add_image_models(Digests& digests) {
+  const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
+  const std::vector<std::uint32_t> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  for (const auto& options :
+       {ModelOptions{.name = "cnn", .image = {28, 28}},
+        {.name = "layers",
+        .layers = {"conv:5x3/1+1", "relu", "avgpool:2/1", "conv:3x2", "sigmoid", "dense:7", "tanh"},
+        .image = {13, 37}}}) {
+    const auto pixels = options.image.pixels();
+    Dataset data{.features = pixels, .values = std::vector<float>(rows.size() * pixels)};
+    NormalNoise(5, 2, 1).fill(0, data.values);
+    data.classes = {"0", "1", "2"};
+    for (const auto row : rows) data.labels.push_back(static_cast<float>(row % 3));
+    const auto model = make_model(options, pixels, 3);
+    std::vector<float> x(model->dim()), narrow(model->dim());
+    NormalNoise(6, 2, 1).fill(0, x);
+    for (float& value : x) value *= 0.1F;
+    std::vector<double> wide(model->dim());
+    Workspace workspace;
+    const BatchRequest batch{data, 0, rows, &clip};
+    model->gradient_sum(std::vector<double>(x.begin(), x.end()), batch, wide, workspace);
+    model->gradient_sum_in_float(x, batch, narrow, workspace);
+    Digest digest;
+    digest.add(std::span<const double>(wide));
+    digest.add(std::span<const float>(narrow));
+    digests["network " + options.name] = digest.text();
+  }
+}
+
 void add_paper_noise(Digests& digests) {
   Digest digest;
   for (double delta = 1e-12; delta < 1; delta *= 1.7) {
@@ -164,6 +194,7 @@ Digests make_digests() {
   add_starts(digests);
   add_splits(digests);
   add_images(digests);
+  add_image_models(digests);
   add_paper_noise(digests);
   return digests;
 }

@@ -8,6 +8,7 @@
 
 #include "core/vector_math.hpp"
 #include "every_simd_target.hpp"
+#include "image_options.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/model/model.hpp"
 #include "toy_data.hpp"
@@ -111,13 +112,25 @@ const std::vector<SumCase>& sum_cases() {
        {.name = "mlp", .lambda = 0.3, .hidden = {133}, .activation = ActivationKind::relu},
        10},
       {"mlp without hidden layer", {.name = "mlp", .lambda = 0.01, .hidden = {}}, 3},
+      {"layers",
+       {.name = "layers",
+        .layers = {"conv:17x3/1+1", "tanh", "maxpool:1/2", "conv:5x2/1+1", "relu", "dense:9",
+                   "sigmoid"}},
+       3},
+      {"layers regularised",
+       {.name = "layers", .lambda = 0.05, .layers = {"conv:3x3/2+2", "avgpool:1", "tanh"}},
+       4},
+      {"layers squared",
+       {.name = "layers", .layers = {"conv:4x1", "tanh"}, .loss = LossKind::squared},
+       0},
+      {"layers that are dense", {.name = "layers", .layers = {"dense:6", "tanh"}}, 2},
   };
   return all;
 }
 
 // For batches of many sizes, each at another x.
 void expect_sums(const SumCase& c, const Dataset& data, std::uint32_t& round) {
-  const auto model = make_model(c.options, data.features, c.classes);
+  const auto model = make_model(with_image(c.options, data.features), data.features, c.classes);
   Workspace workspace;  // the same for all sizes: nothing may be left over
   for (const std::size_t b : {130, 1, 2, 7, 0, 1, 290})
     for (const Factor* factor : {static_cast<const Factor*>(nullptr), &kSmooth, &kLinear}) {
@@ -134,7 +147,8 @@ void expect_sums(const SumCase& c, const Dataset& data, std::uint32_t& round) {
                    c.options.lambda > 0 && factor ? 1e-8 : 1e-12);
       const auto narrow = float_sum(*model, x, batch, workspace);
       const bool layered = c.options.name == "mlp" || c.options.name == "softmax";
-      EXPECT_EQ(narrow.has_value(), layered && c.options.lambda == 0 && b > 1);
+      const bool images = c.options.name == "layers";
+      EXPECT_EQ(narrow.has_value(), c.options.lambda == 0 && (images || (layered && b > 1)));
       if (narrow) expect_close(*narrow, naive, 1e-5);
     }
 }
@@ -218,7 +232,8 @@ TEST(GradientSum, ABrokenSampleContributesNothing) {
               auto data = images ? mostly_background(60, features, c.classes, -0.4F)
                                  : toy_data(60, features, c.classes, false);
               data.values[4 * features + column] = broken;
-              expect_no_contribution(*make_model(c.options, features, c.classes), data);
+              expect_no_contribution(
+                  *make_model(with_image(c.options, features), features, c.classes), data);
             }
   });
 }
@@ -228,7 +243,7 @@ TEST(GradientSum, ABrokenWeightIsSeenInEveryModel) {
   for (const auto& c : sum_cases()) {
     SCOPED_TRACE(c.name);
     const auto data = toy_data(20, 9, c.classes, false);
-    const auto model = make_model(c.options, 9, c.classes);
+    const auto model = make_model(with_image(c.options, 9), 9, c.classes);
     for (const std::size_t at : {std::size_t{0}, model->dim() - 1}) {
       auto x = random_start(model->dim(), 3);
       x[at] = std::numeric_limits<double>::quiet_NaN();
@@ -254,7 +269,7 @@ TEST(GradientSum, WeightsDoNotMoveTheThreshold) {
     auto data = toy_data(60, 9, c.classes, false);
     const auto plain = data;
     data.weights.assign(60, 1.0F);
-    const auto model = make_model(c.options, 9, c.classes);
+    const auto model = make_model(with_image(c.options, 9), 9, c.classes);
     const auto x = random_start(model->dim(), 3);
     Workspace workspace;
     for (const std::size_t b : {1, 7, 50}) {

@@ -7,6 +7,7 @@
 
 #include "core/vector_math.hpp"
 #include "every_simd_target.hpp"
+#include "image_options.hpp"
 #include "model/terms.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
@@ -38,6 +39,18 @@ const std::vector<Case>& cases() {
        3},
       {"mlp relu", {.name = "mlp", .hidden = {7, 3, 5}, .activation = ActivationKind::relu}, 2},
       {"mlp without hidden layer", {.name = "mlp", .hidden = {}}, 3},
+      {"layers",
+       {.name = "layers",
+        .layers = {"conv:3x3/1+1", "tanh", "conv:4x2/2+1", "sigmoid", "avgpool:1", "dense:5",
+                   "relu"}},
+       3},
+      {"layers regularised",
+       {.name = "layers", .lambda = 0.05, .layers = {"conv:2x3/1+1", "maxpool:1/2", "tanh"}},
+       4},
+      {"layers huber",
+       {.name = "layers", .layers = {"dense:4", "tanh"}, .loss = LossKind::huber},
+       0},
+      {"no layers", {.name = "layers"}, 2},
   };
   return all;
 }
@@ -53,7 +66,7 @@ TEST(Model, GradientsAgreeWithFiniteDifferences) {
     for (const bool sparse : {false, true}) {
       SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
       const auto data = toy_data(6, 9, c.classes, sparse);
-      const auto model = make_model(c.options, data.features, c.classes);
+      const auto model = make_model(with_image(c.options, data.features), data.features, c.classes);
       for (std::size_t row = 0; row < data.rows(); ++row) {
         auto x = random_point(model->dim(), static_cast<std::uint32_t>(row));
         std::vector<double> gradient(model->dim(), 7.0);
@@ -72,7 +85,7 @@ TEST(Model, BlockedEvaluationEqualsTheSumOverRows) {
     for (const bool sparse : {false, true}) {
       SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : " dense"));
       const auto data = toy_data(250, 11, c.classes, sparse);  // three blocks, the last not full
-      const auto model = make_model(c.options, data.features, c.classes);
+      const auto model = make_model(with_image(c.options, data.features), data.features, c.classes);
       const auto x = random_point(model->dim(), 1);
       std::vector<double> fast(model->dim(), 1.0), slow(model->dim(), 1.0);
       const auto a = model->evaluate(x, data, 3, 250, fast);
@@ -92,7 +105,8 @@ TEST(Model, EvaluatesSeveralPointsAsOneByOne) {
       for (const double size : {1.0, 1e20}) {  // the second does not fit float
         SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse " : " dense ") << size);
         const auto data = toy_data(700, 9, c.classes, sparse);
-        const auto model = make_model(c.options, data.features, c.classes);
+        const auto model =
+            make_model(with_image(c.options, data.features), data.features, c.classes);
         std::vector<std::vector<double>> x;
         for (std::uint32_t p = 0; p < 11; ++p) x.push_back(random_point(model->dim(), p));
         for (double& value : x[3]) value *= size;
@@ -136,7 +150,7 @@ TEST(Model, StaysFiniteAtHugeScores) {
   for (const auto& c : cases()) {
     SCOPED_TRACE(c.name);
     const auto data = toy_data(5, 9, c.classes, false);
-    const auto model = make_model(c.options, data.features, c.classes);
+    const auto model = make_model(with_image(c.options, data.features), data.features, c.classes);
     auto x = random_point(model->dim(), 2);
     for (double& value : x) value *= 1e4;
     std::vector<double> gradient(model->dim());

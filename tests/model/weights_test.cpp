@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/vector_math.hpp"
+#include "image_options.hpp"
 #include "porter/core/rng.hpp"
 #include "porter/model/model.hpp"
 #include "slope.hpp"
@@ -27,6 +28,11 @@ const std::vector<WeightCase>& weight_cases() {
       {"linear", {.name = "linear", .lambda = 0.1}, 0},
       {"linear, targets", {.name = "linear", .loss = LossKind::squared}, 0, 3},
       {"mlp, targets", {.name = "mlp", .hidden = {4}, .loss = LossKind::huber}, 0, 2},
+      {"layers", {.name = "layers", .layers = {"conv:3x2", "tanh", "dense:4", "relu"}}, 3},
+      {"layers, targets",
+       {.name = "layers", .layers = {"conv:3x2", "tanh"}, .loss = LossKind::huber},
+       0,
+       2},
   };
   return all;
 }
@@ -49,7 +55,7 @@ TEST(Weights, SumsAreThoseOfPlainLoops) {
     for (const bool sparse : {false, true}) {
       SCOPED_TRACE(testing::Message() << c.name << (sparse ? " sparse" : ""));
       const auto data = weighted_data(c, 300, sparse);
-      const auto model = make_model(c.options, 6, c.classes, c.outputs);
+      const auto model = make_model(with_image(c.options, 6), 6, c.classes, c.outputs);
       const auto x = random_point(model->dim());
       std::vector<double> gradient(model->dim(), 0.0), naive = gradient, one = gradient;
       std::vector<double> predictions(data.outputs);
@@ -85,7 +91,7 @@ TEST(Weights, TheGradientIsTheSlopeOfTheLoss) {
   for (const auto& c : weight_cases()) {
     SCOPED_TRACE(c.name);
     const auto data = weighted_data(c, 40, false);
-    const auto model = make_model(c.options, 6, c.classes, c.outputs);
+    const auto model = make_model(with_image(c.options, 6), 6, c.classes, c.outputs);
     const auto x = random_point(model->dim());
     std::vector<double> gradient(model->dim(), 0.0), batch(model->dim());
     model->evaluate(x, data, 0, 40, gradient);
@@ -111,7 +117,7 @@ TEST(Weights, SplitBetweenCopiesChangesNothing) {
     for (std::uint32_t i = 0; i < 100; ++i) rows.push_back(i / 2);
     auto twice = select_rows(once, rows);
     for (float& weight : twice.weights) weight /= 2;
-    const auto model = make_model(c.options, 6, c.classes, c.outputs);
+    const auto model = make_model(with_image(c.options, 6), 6, c.classes, c.outputs);
     const auto x = random_point(model->dim());
     EXPECT_NEAR(model->evaluate(x, twice, 0, 100, {}).loss,
                 model->evaluate(x, once, 0, 50, {}).loss, 1e-9);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
@@ -54,6 +56,18 @@ TEST_F(StartTest, NumpyNormalsFillThePerceptronLayerByLayer) {
     EXPECT_NEAR(x[j], drawn[order[j]], kRounding) << "parameter " << j;
 }
 
+// Both draw the same normals: what differs is the size of each part.
+TEST_F(StartTest, FanInMakesWeightsSmallerTheMoreInputsTheyHave) {
+  const std::vector<std::string> mlp = {"model.name=mlp", "model.hidden=[3]"};
+  const auto x = start("fan-in:2", mlp), normal = start("normal:1", mlp);
+  ASSERT_EQ(x.size(), 2U * 3 + 3 + 3 * 2 + 2);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const double size = j < 6 ? 2 / std::sqrt(2.0) : j >= 9 && j < 15 ? 2 / std::sqrt(3.0) : 0;
+    EXPECT_NEAR(x[j], size * normal[j], kRounding) << j;
+  }
+  EXPECT_EQ(start("fan-in:1", {"model.name=logistic"}).size(), 3U);
+}
+
 TEST_F(StartTest, OnlyNormalStartsFollowTheSeedOfTheRun) {
   EXPECT_EQ(start("numpy:1:7"), start("numpy:1:7", {"run.seed=2"}));
   EXPECT_NE(start("numpy:1:7"), start("numpy:1:8"));
@@ -62,14 +76,15 @@ TEST_F(StartTest, OnlyNormalStartsFollowTheSeedOfTheRun) {
 }
 
 TEST_F(StartTest, WrongStartsNameTheKeyAndTheChoices) {
-  for (const char* spec : {"numpy", "numpy:1", "numpy:1:-1", "numpy:1:x", "numpy:-1:0",
-                           "numpy:1:0:0", "normal:1:0", "normal:nan", "normal", "ones"}) {
+  for (const char* spec :
+       {"numpy", "numpy:1", "numpy:1:-1", "numpy:1:x", "numpy:-1:0", "numpy:1:0:0", "normal:1:0",
+        "normal:nan", "normal", "fan-in", "fan-in:1:2", "ones"}) {
     try {
       start(spec);
       ADD_FAILURE() << spec << " was accepted";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what())
-                    .find("algorithm.start: expected zeros, normal:STDDEV, "
+                    .find("algorithm.start: expected zeros, normal:STDDEV, fan-in:GAIN, "
                           "numpy:STDDEV:SEED, file:x0.npy or model:model.npz, found"),
                 std::string::npos)
           << spec << " gives: " << error.what();

@@ -22,6 +22,9 @@ std::string kind_text(const ModelCard& card) {
   if (find_model(card.model.name).layered)
     text += fmt::format(", hidden layers {}, {}", fmt::join(card.model.hidden, ", "),
                         choice_text(card.model.activation));
+  if (find_model(card.model.name).takes_images)
+    text += fmt::format(" over images of {}", to_string(card.model.image));
+  if (!card.model.layers.empty()) text += fmt::format(", {}", fmt::join(card.model.layers, ", "));
   if (const auto loss = regression_loss(card.model))
     text += fmt::format(", {} loss", choice_text(*loss));
   return text;

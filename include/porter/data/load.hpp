@@ -69,7 +69,9 @@ struct FeatureScaling {
   double mean = 0, deviation = 1;  ///< of `standard`
   double factor = 1;               ///< of `spectral`: what all columns are divided by
   bool bias = false;               ///< whether a column of ones is appended
-  ImageTransform transform = {};   ///< before all of that
+  /// Before all of that. Where it is none, its shape is that of the rows, if they are images whose
+  /// shape the model asks for.
+  ImageTransform transform = {};
 
   /// Transforms and scales the rows and appends the column.
   void apply(Dataset& data) const;
@@ -115,6 +117,7 @@ struct DataOptions {
   bool test_instead = false;
   TransformKind transform = TransformKind::none;  ///< of images, before they are scaled
   ImageShape image = {};  ///< stated; IDX files and known images have their own
+  bool images = false;    ///< the model asks for their shape
   FeatureScale scale = FeatureScale::none;
   std::string outliers =
       "none";  ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
@@ -140,7 +143,7 @@ inline constexpr std::size_t kMaxClasses = 1000;
 using LoadProgress = std::function<void(const std::string& file, double share)>;
 DataPair load_data(const DataOptions& options, const LoadProgress& progress = {});
 
-/// What these options do to images. Error{usage} where their shape is not known.
+/// What these options do to images, and their shape. Error{usage} where a transform has none.
 ImageTransform transform_of(const DataOptions& options);
 
 /// Rows that a caller has, instead: class numbers or targets are in their labels. Holds out,

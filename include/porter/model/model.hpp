@@ -13,6 +13,7 @@
 
 #include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/data/image.hpp"
 #include "porter/model/outer_products.hpp"
 
 namespace porter {
@@ -171,6 +172,8 @@ struct ModelOptions {
   double lambda = 0;                       ///< weight of the regulariser sum_j x_j^2 / (1 + x_j^2)
   std::vector<std::size_t> hidden = {64};  ///< mlp
   ActivationKind activation = ActivationKind::sigmoid;  ///< mlp
+  std::vector<std::string> layers = {};  ///< layers: what docs/models.md has the grammar of
+  ImageShape image = {};  ///< of the records of a model that takes images; the data's, no key
   /// Of a regression. Empty: the model's own (linear), or it tells classes apart (mlp).
   std::optional<LossKind> loss = {};
 };
@@ -180,8 +183,10 @@ struct ModelInfo {
   std::string name, help;
   std::size_t least_classes = 2, most_classes = 2;  ///< 0, 0: it predicts numbers only
   bool takes_loss = false;                          ///< with model.loss it predicts numbers
-  bool layered = false;  ///< has hidden layers, an activation and biases of its own
-  double lambda = 0;     ///< unless a config says otherwise
+  bool layered = false;       ///< has hidden layers, an activation and biases of its own
+  bool takes_images = false;  ///< so has this, and the shape of its records matters
+  bool takes_layers = false;  ///< model.layers says which
+  double lambda = 0;          ///< unless a config says otherwise
   /// The largest second derivative of a sample's loss in its scores, the products of parameters and
   /// features, along any direction; 0: no bound is known.
   double curvature = 0;
@@ -192,8 +197,13 @@ struct ModelInfo {
   /// One number is computed from a row for each target, or for all classes, so that a sparse one
   /// costs as little as it has entries.
   bool single_score() const { return most_classes <= 2; }
+  /// Then it wants no column of ones.
+  bool has_biases() const { return layered || takes_images; }
 };
 const std::vector<ModelInfo>& model_table();
+
+/// Error{usage} unless each is written as a layer of model.layers.
+void check_layers(const std::vector<std::string>& layers);
 /// Error{usage} listing the known names.
 const ModelInfo& find_model(std::string_view name);
 
