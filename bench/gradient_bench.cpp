@@ -76,11 +76,15 @@ void gradients(benchmark::State& state, const ModelOptions& options, const Datas
 
 void mlp_images(benchmark::State& state) { gradients(state, {.name = "mlp"}, images(false)); }
 void mlp_dense(benchmark::State& state) { gradients(state, {.name = "mlp"}, images(true)); }
+void cnn(benchmark::State& state) {
+  gradients(state, {.name = "cnn", .image = {28, 28}}, images(false));
+}
 void logistic(benchmark::State& state) {
   gradients(state, {.name = "logistic", .lambda = 0.2}, census());
 }
 BENCHMARK(mlp_images)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
 BENCHMARK(mlp_dense)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+BENCHMARK(cnn)->Arg(1)->Arg(32)->Unit(benchmark::kMicrosecond);
 BENCHMARK(logistic)->Arg(1)->Arg(32)->Unit(benchmark::kMicrosecond);
 
 // The matrix products of one MLP gradient with batch range(0): forward and backward of the first
