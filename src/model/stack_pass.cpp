@@ -164,7 +164,7 @@ void StackPass<Real>::backward(std::size_t s, std::size_t i) {
   const std::span<const Real> above = row(delta(s + 1), i), in = row(level(s), i);
   const auto below = row(delta(s), i);
   if (stage.kind == StageKind::max_pool)
-    return unpool_largest(stage, in, above, below, memory_.places);
+    return unpool_largest(stage, in, above, below, memory_.room);
   if (stage.kind == StageKind::average_pool) return unpool_mean(stage, above, below);
   const auto due = windows(stage);
   std::fill(due.begin(), due.end(), Real{0});

@@ -16,7 +16,7 @@ template <class Real>
 struct StackMemory {
   BasicSlots<Real> levels, deltas, weights, scratch;
   std::vector<double> factors;
-  std::vector<std::size_t> places;
+  std::vector<Real> room;
 };
 
 /// Some samples through the layers of a stack, a block at a time:

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/vectors.hpp"
 #include "layer_stack.hpp"
 
 namespace porter {
@@ -15,7 +16,7 @@ namespace porter {
 /// run(at, from, count) for each row of the window at `position` of the output: so many numbers of
 /// the window from `at` on lie in the maps from `from` on. What lies outside belongs to no run.
 template <class Run>
-void for_each_run(const Stage& stage, std::size_t position, const Run& run) {
+PORTER_INLINE inline void for_each_run(const Stage& stage, std::size_t position, const Run& run) {
   const auto& [kernel, stride, padding] = stage.window;
   const auto& in = stage.in;
   // Counted from the padding's corner, so that nothing is negative.
@@ -59,50 +60,80 @@ void add_windows(const Stage& stage, std::span<const Real> windows, std::span<Re
 
 /// cell(from) for each position of a pool's window, row by row: its channels lie from `from` on.
 template <class Cell>
-void for_each_cell(const Stage& stage, std::size_t position, const Cell& cell) {
-  for_each_run(stage, position, [&](std::size_t, std::size_t from, std::size_t count) {
-    for (std::size_t e = 0; e < count; e += stage.in.channels) cell(from + e);
-  });
+PORTER_INLINE inline void for_each_cell(const Stage& stage, std::size_t position,
+                                        const Cell& cell) {
+  for_each_run(stage, position,
+               [&](std::size_t, std::size_t from, std::size_t count) PORTER_INLINE {
+                 for (std::size_t e = 0; e < count; e += stage.in.channels) cell(from + e);
+               });
 }
 
-/// Whether a number takes the place of the largest so far: of equal ones the first stays, and NaN
-/// is the largest, so that it shows.
+/// Whether a number is to be taken, as registers decide it: no branch depends on it, which nobody
+/// could predict. NaN is the largest of a window, so that it shows.
 template <class Real>
-bool is_larger(Real value, Real largest) {
-  return value > largest || value != value;
+PORTER_INLINE inline void keep_larger(const Real* __restrict cell, std::size_t channels,
+                                      Real* __restrict largest) {
+  for (std::size_t c = 0; c < channels; ++c) {
+    const bool larger = (cell[c] > largest[c]) | (cell[c] != cell[c]);
+    largest[c] = larger ? cell[c] : largest[c];
+  }
+}
+
+/// Gives what is due to the number that is the largest, and leaves nothing for those behind it.
+template <class Real>
+PORTER_INLINE inline void give_to_largest(const Real* __restrict cell,
+                                          const Real* __restrict largest, std::size_t channels,
+                                          Real* __restrict due, Real* __restrict to) {
+  for (std::size_t c = 0; c < channels; ++c) {
+    const bool taken = (cell[c] == largest[c]) | (cell[c] != cell[c]);
+    const Real part = taken ? due[c] : Real{0};
+    due[c] = taken ? Real{0} : due[c];
+    to[c] += part;
+  }
+}
+
+/// Channel by channel, of a pool's window.
+template <class Real>
+PORTER_INLINE inline void largest_of(const Stage& stage, std::size_t position, const Real* maps,
+                                     Real* largest) {
+  const std::size_t channels = stage.in.channels;
+  bool begun = false;
+  for_each_cell(stage, position, [&](std::size_t from) PORTER_INLINE {
+    if (begun)
+      keep_larger(maps + from, channels, largest);
+    else
+      std::copy_n(maps + from, channels, largest);
+    begun = true;
+  });
 }
 
 template <class Real>
 void pool_largest(const Stage& stage, std::span<const Real> maps, std::span<Real> out) {
-  const std::size_t channels = stage.in.channels;
-  for (std::size_t position = 0; position < stage.out.positions(); ++position) {
-    Real* best = out.data() + position * channels;
-    bool begun = false;
-    for_each_cell(stage, position, [&](std::size_t from) {
-      const Real* cell = maps.data() + from;
-      if (!begun) std::copy_n(cell, channels, best);
-      for (std::size_t c = 0; begun && c < channels; ++c)
-        best[c] = is_larger(cell[c], best[c]) ? cell[c] : best[c];
-      begun = true;
-    });
-  }
+  with_vectors([&, in = maps.data(), to = out.data()]<Width>() PORTER_INLINE {
+    for (std::size_t position = 0; position < stage.out.positions(); ++position)
+      largest_of(stage, position, in, to + position * stage.in.channels);
+  });
 }
 
-/// Adds what the outputs are due to the inputs that they were taken from. `places` is room.
+/// Adds what the outputs are due to the inputs that they were taken from: of equal ones to the
+/// first. `room` is for numbers of any content.
 template <class Real>
 void unpool_largest(const Stage& stage, std::span<const Real> maps, std::span<const Real> above,
-                    std::span<Real> below, std::vector<std::size_t>& places) {
+                    std::span<Real> below, std::vector<Real>& room) {
   const std::size_t channels = stage.in.channels;
-  places.resize(channels);
-  for (std::size_t position = 0; position < stage.out.positions(); ++position) {
-    bool begun = false;
-    for_each_cell(stage, position, [&](std::size_t from) {
-      for (std::size_t c = 0; c < channels; ++c)
-        if (!begun || is_larger(maps[from + c], maps[places[c]])) places[c] = from + c;
-      begun = true;
-    });
-    for (std::size_t c = 0; c < channels; ++c) below[places[c]] += above[position * channels + c];
-  }
+  room.resize(2 * channels);
+  Real* const largest = room.data();
+  Real* const due = largest + channels;
+  with_vectors([=, &stage, in = maps.data(), from_above = above.data(), to = below.data()]<Width>()
+                   PORTER_INLINE {
+                     for (std::size_t position = 0; position < stage.out.positions(); ++position) {
+                       largest_of(stage, position, in, largest);
+                       std::copy_n(from_above + position * channels, channels, due);
+                       for_each_cell(stage, position, [=](std::size_t from) PORTER_INLINE {
+                         give_to_largest(in + from, largest, channels, due, to + from);
+                       });
+                     }
+                   });
 }
 
 template <class Real>

@@ -303,10 +303,10 @@ TEST(Windows, OfEqualNumbersTheFirstHasTheDerivative) {
   // Two channels next to each other: 1 1 0 / 1 0 1 and 0 5 5 / 2 5 5.
   const std::vector<double> maps = {1, 0, 1, 5, 0, 5, 1, 2, 0, 5, 1, 5}, above = {1, 2, 4, 8};
   std::vector<double> out(4), below(12, 0.0);
-  std::vector<std::size_t> places;
+  std::vector<double> room;
   pool_largest<double>(stage, maps, out);
   EXPECT_EQ(out, (std::vector<double>{1, 5, 1, 5}));
-  unpool_largest<double>(stage, maps, above, below, places);
+  unpool_largest<double>(stage, maps, above, below, room);
   EXPECT_EQ(below, (std::vector<double>{1, 0, 4, 10, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
