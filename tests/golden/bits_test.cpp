@@ -155,7 +155,9 @@ void add_image_models(Digests& digests) {
         .layers = {"conv:5x3/1+1", "relu", "avgpool:2/1", "conv:3x2", "sigmoid", "dense:7", "tanh"},
         .image = {13, 37}}}) {
     const auto pixels = options.image.pixels();
-    Dataset data{.features = pixels, .values = std::vector<float>(rows.size() * pixels)};
+    Dataset data;
+    data.features = pixels;
+    data.values.resize(rows.size() * pixels);
     NormalNoise(5, 2, 1).fill(0, data.values);
     data.classes = {"0", "1", "2"};
     for (const auto row : rows) data.labels.push_back(static_cast<float>(row % 3));
