@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxStages = 1000;
 constexpr std::size_t kMaxUnits = 1'000'000;
-constexpr std::size_t kMaxMap = std::size_t{1} << 26;  // numbers between two layers
+constexpr std::size_t kMaxNumbers = std::size_t{1} << 26;  // of a sample, between all layers
 
 // Papernot, Thakurta, Song, Chien, Erlingsson: Tempered Sigmoid Activations for Deep Learning with
 // Differential Privacy, 2021; of images of 28 x 28 and ten classes it has 26,010 parameters.
@@ -80,11 +80,18 @@ std::optional<Stage> parse_dense(std::string_view text) {
   return stage;
 }
 
+std::optional<Stage> parse_norm(std::string_view text) {
+  const auto groups = number_up_to(text, kMaxUnits);
+  if (!groups || *groups == 0) return std::nullopt;
+  return Stage{.kind = StageKind::group_norm, .groups = *groups};
+}
+
 std::optional<Stage> parse_stage(const Spec& spec) {
   const auto argument = spec.argument.value_or("");
   if (spec.name == "conv") return parse_convolution(argument);
   if (spec.name == "maxpool") return parse_pool(StageKind::max_pool, argument);
   if (spec.name == "avgpool") return parse_pool(StageKind::average_pool, argument);
+  if (spec.name == "groupnorm") return parse_norm(argument);
   if (spec.name == "dense") return parse_dense(argument);
   return std::nullopt;
 }
@@ -96,8 +103,8 @@ LayerSpec parse_layer(std::string_view text) {
   require(stage.has_value(), ErrorKind::usage,
           "expected conv:FILTERSxKERNEL/STRIDE+PADDING (stride 1 and padding 0 unless given), ",
           "maxpool:KERNEL/STRIDE or avgpool:KERNEL/STRIDE (stride as the kernel unless given), ",
-          "dense:UNITS, tanh, relu or sigmoid, such as conv:16x8/2+2, with a padding below the ",
-          "kernel; found \"", text, "\"");
+          "groupnorm:GROUPS, dense:UNITS, tanh, relu or sigmoid, such as conv:16x8/2+2, with a ",
+          "padding below the kernel; found \"", text, "\"");
   return {.stage = *stage};
 }
 
@@ -110,8 +117,18 @@ std::size_t windows_along(std::size_t side, const Window& window) {
   return (side + 2 * window.padding - window.kernel) / window.stride + 1;
 }
 
+void check_count(const std::vector<std::string>& layers) {
+  require(layers.size() <= kMaxStages, ErrorKind::usage, "expected at most ", kMaxStages,
+          " layers, found ", layers.size());
+}
+
 MapShape output_of(const Stage& stage) {
   if (stage.kind == StageKind::dense) return {1, 1, stage.units()};
+  if (stage.kind == StageKind::group_norm) {
+    require(stage.in.channels % stage.groups == 0, ErrorKind::usage, stage.groups,
+            " groups of the same number of channels cannot be made of ", to_string(stage.in));
+    return stage.in;
+  }
   const auto& [in, window] = std::tie(stage.in, stage.window);
   require(std::min(in.height, in.width) + 2 * window.padding >= window.kernel, ErrorKind::usage,
           "a kernel of ", window.kernel, " is larger than what it is laid on, ", to_string(in),
@@ -120,16 +137,30 @@ MapShape output_of(const Stage& stage) {
           stage.kind == StageKind::convolution ? stage.units() : in.channels};
 }
 
+// A convolution writes the windows of a sample side by side. Nothing overflows: a side grows by
+// less than a kernel, units are few enough, and the factors of the last product were checked.
+void check_size(const Stage& stage, std::size_t numbers) {
+  const auto fits = [&](std::size_t count, const char* what) {
+    require(count <= kMaxNumbers, ErrorKind::usage, "expected at most ", kMaxNumbers, ' ', what,
+            ", found ", count, "; it makes ", to_string(stage.out));
+  };
+  fits(stage.out.size(), "numbers behind a layer");
+  fits(numbers + stage.out.size(), "numbers of an image between all layers");
+  fits(stage.inputs(), "inputs of a unit");
+  if (stage.kind == StageKind::convolution)
+    fits(stage.out.positions() * stage.inputs(), "numbers in the windows of an image");
+}
+
 }  // namespace
 
 void check_layers(const std::vector<std::string>& layers) {
-  require(layers.size() <= kMaxStages, ErrorKind::usage, "expected at most ", kMaxStages,
-          " layers, found ", layers.size());
+  check_count(layers);
   for (const auto& text : layers) parse_layer(text);
 }
 
 LayerStack::LayerStack(const std::vector<std::string>& specs, const ImageShape& image,
                        std::size_t scores) {
+  check_count(specs);
   const auto add_layer = [&](const LayerSpec& layer) {
     if (layer.activation) return activate(*layer.activation);
     auto stage = layer.stage;
@@ -150,9 +181,8 @@ LayerStack::LayerStack(const std::vector<std::string>& specs, const ImageShape& 
 
 void LayerStack::add(Stage stage) {
   stage.out = output_of(stage);
-  require(stage.out.size() <= kMaxMap && stage.inputs() <= kMaxMap, ErrorKind::usage,
-          "expected at most ", kMaxMap, " numbers between two layers, found ",
-          to_string(stage.out));
+  check_size(stage, numbers);
+  numbers += stage.out.size();
   require(stage.parameters() <= kMaxParameters - dim, ErrorKind::usage, "expected at most ",
           kMaxParameters, " parameters; a layer of ", stage.inputs(), " inputs and ", stage.units(),
           " outputs leads beyond");

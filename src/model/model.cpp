@@ -129,8 +129,9 @@ const std::vector<ModelInfo>& model_table() {
        .layered = true,
        .make = make_mlp},
       {.name = "layers",
-       .help = "network over images: convolutions, pools, dense layers (model.layers); with "
-               "model.loss a regression",
+       .help =
+           "network over images: convolutions, pools, group norms, dense layers (model.layers); "
+           "with model.loss a regression",
        .most_classes = kAny,
        .takes_loss = true,
        .takes_images = true,

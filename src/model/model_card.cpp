@@ -89,7 +89,11 @@ std::vector<ParameterBlock> stack_blocks(const LayerStack& stack) {
     if (!stage.has_parameters()) continue;
     const auto number = std::to_string(blocks.size() / 2 + 1);
     const auto kernel = stage.window.kernel;
-    blocks.push_back({"W" + number, {stage.units(), stage.inputs()}, stage.weights});
+    if (stage.kind == StageKind::group_norm)
+      blocks.push_back({"s" + number, {stage.units()}, stage.weights});
+    else
+      blocks.push_back(
+          {"W" + number, {stage.units(), stage.inputs()}, stage.weights, stage.inputs()});
     if (stage.kind == StageKind::convolution)
       blocks.back().shape = {stage.units(), kernel, kernel, stage.in.channels};
     blocks.push_back({"b" + number, {stage.units()}, stage.biases});
@@ -177,15 +181,15 @@ std::vector<ParameterBlock> parameter_blocks(const ModelOptions& options, std::s
   if (info.takes_images) return stack_blocks(stack_of(options, features, scores));
   if (!info.layered) {
     const bool vector = info.single_score() && (scores == 1 || !is_regression(options));
-    if (vector) return {{"w", {features}, 0}};
-    return {{"W", {scores, features}, 0}};
+    if (vector) return {{"w", {features}, 0, features}};
+    return {{"W", {scores, features}, 0, features}};
   }
   auto widths = options.hidden;
   widths.push_back(scores);
   std::vector<ParameterBlock> blocks;
   for (const auto& layer : Layers(features, widths, true, options.activation).list) {
     const auto number = std::to_string(blocks.size() / 2 + 1);
-    blocks.push_back({"W" + number, {layer.outputs, layer.inputs}, layer.weights});
+    blocks.push_back({"W" + number, {layer.outputs, layer.inputs}, layer.weights, layer.inputs});
     blocks.push_back({"b" + number, {layer.outputs}, layer.biases});
   }
   return blocks;

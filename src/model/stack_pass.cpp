@@ -5,6 +5,7 @@
 
 #include "core/matmul.hpp"
 #include "core/vector_math.hpp"
+#include "group_norm.hpp"
 #include "layers.hpp"
 #include "windows.hpp"
 
@@ -14,8 +15,9 @@ namespace {
 constexpr std::size_t kMostStackRows = 32;
 constexpr std::size_t kBlockNumbers = std::size_t{1} << 18;
 
-bool is_convolution(const Stage& stage) { return stage.kind == StageKind::convolution; }
 bool is_dense(const Stage& stage) { return stage.kind == StageKind::dense; }
+// Whether the gradient of one sample is formed by itself.
+bool is_apart(const Stage& stage) { return stage.has_parameters() && !is_dense(stage); }
 
 // Every row of the matrix becomes the row.
 template <class Real>
@@ -34,8 +36,8 @@ StackPass<Real>::StackPass(const LayerStack& stack, std::span<const Real> x,
   std::size_t numbers = stack.input().size();  // of a sample
   for (std::size_t s = 0; s < stages().size(); ++s) {
     const auto& stage = stages()[s];
-    numbers += 2 * stage.out.size() + (is_convolution(stage) ? stage.parameters() : 0);
-    if (stage.has_parameters())
+    numbers += 2 * stage.out.size() + (is_apart(stage) ? stage.parameters() : 0);
+    if (stage.has_weights())
       transpose<Real>(stage.units(), stage.inputs(), stage.weights_of(x).data(), stage.inputs(),
                       transposed(s).data(), stage.units());
   }
@@ -120,6 +122,7 @@ void StackPass<Real>::forward(std::size_t s, std::size_t i) {
   const auto out = row(level(s + 1), i);
   if (stage.kind == StageKind::max_pool) return pool_largest(stage, in, out);
   if (stage.kind == StageKind::average_pool) return pool_mean(stage, in, out);
+  if (stage.kind == StageKind::group_norm) return normalise(stage, x_, in, out, memory_.room);
   const auto taken = windows(stage);
   take_windows(stage, in, taken);
   fill_rows(stage.biases_of(x_), out);
@@ -135,11 +138,11 @@ void StackPass<Real>::backward(Gradients gradients) {
     const auto& stage = stages()[s];
     if (stage.activation)
       Activation(*stage.activation).times_slope(std::span<const Real>(level(s + 1)), delta(s + 1));
-    if (is_convolution(stage) && gradients == Gradients::apart)
+    if (is_apart(stage) && gradients == Gradients::apart)
       for (std::size_t i = 0; i < rows_; ++i) {
         const auto own = apart(s, i);
         std::fill(own.begin(), own.end(), Real{0});
-        add_convolution(s, i, own);
+        add_sample(s, i, own);
       }
     if (s == first_) break;
     const auto below = delta(s);
@@ -166,6 +169,8 @@ void StackPass<Real>::backward(std::size_t s, std::size_t i) {
   if (stage.kind == StageKind::max_pool)
     return unpool_largest(stage, in, above, below, memory_.room);
   if (stage.kind == StageKind::average_pool) return unpool_mean(stage, above, below);
+  if (stage.kind == StageKind::group_norm)
+    return add_norm_derivatives(stage, x_, in, above, below, memory_.room);
   const auto due = windows(stage);
   std::fill(due.begin(), due.end(), Real{0});
   multiply_add<Real>(stage.out.positions(), stage.inputs(), stage.units(),
@@ -176,10 +181,12 @@ void StackPass<Real>::backward(std::size_t s, std::size_t i) {
 
 // To a gradient of the stage's own parameters.
 template <class Real>
-void StackPass<Real>::add_convolution(std::size_t s, std::size_t i, std::span<Real> gradient) {
+void StackPass<Real>::add_sample(std::size_t s, std::size_t i, std::span<Real> gradient) {
   const auto& stage = stages()[s];
   const std::size_t units = stage.units(), inputs = stage.inputs();
   const std::span<const Real> above = row(delta(s + 1), i), in = row(level(s), i);
+  if (stage.kind == StageKind::group_norm)
+    return add_norm_gradient(stage, in, above, gradient, memory_.room);
   const auto taken = windows(stage);
   take_windows(stage, in, taken);
   multiply_add<Real>(units, inputs, stage.out.positions(), {above.data(), 1, units}, taken.data(),
@@ -207,18 +214,18 @@ double StackPass<Real>::squared_norm(std::size_t i) const {
   double sum = 0;
   for (std::size_t s = 0; s < stages().size(); ++s) {
     if (is_dense(stages()[s])) sum += square(row(delta(s + 1), i)) * (1 + square(row(level(s), i)));
-    if (is_convolution(stages()[s])) sum += square(apart(s, i));
+    if (is_apart(stages()[s])) sum += square(apart(s, i));
   }
   return sum;
 }
 
-// A convolution's gradient that is kept apart waits for its factor; the others follow from deltas.
+// A gradient that is kept apart waits for its factor; the others follow from deltas.
 template <class Real>
 void StackPass<Real>::scale(std::size_t i, double factor) {
   memory_.factors[i] = factor;
   for (std::size_t s = 0; s < stages().size(); ++s) {
     const auto& stage = stages()[s];
-    const bool waits = is_convolution(stage) && (factor == 0 || gradients_ == Gradients::apart);
+    const bool waits = is_apart(stage) && (factor == 0 || gradients_ == Gradients::apart);
     if (!stage.has_parameters() || waits) continue;
     const auto d = row(delta(s + 1), i), in = row(level(s), i);
     if (factor != 0) {
@@ -244,7 +251,7 @@ void StackPass<Real>::add_gradient(std::span<Real> gradient) {
       const double factor = memory_.factors[i];
       if (factor == 0) continue;
       if (gradients_ == Gradients::together)
-        add_convolution(s, i, own);
+        add_sample(s, i, own);
       else
         axpy(static_cast<Real>(factor), std::span<const Real>(apart(s, i)), own);
     }

@@ -25,7 +25,8 @@ struct StackMemory {
 /// their norm is |delta| |a|. A convolution is a product for each sample, of its windows. So is its
 /// gradient, and where norms are wanted it is kept apart until its factor is known: the Gram
 /// matrices of windows and deltas would tell the norm, too, but take positions^2 (inputs + units) /
-/// 2 products where adding a gradient that is there takes inputs * units.
+/// 2 products where adding a gradient that is there takes inputs * units. The few parameters of a
+/// group norm go the same way.
 template <class Real>
 class StackPass {
  public:
@@ -68,7 +69,8 @@ class StackPass {
   // The derivatives by level(s), of the last in its place.
   std::span<Real> delta(std::size_t s) const;
   std::span<Real> transposed(std::size_t s) const;
-  // Of one sample: the windows of a convolution; its gradient there that is kept apart.
+  // Of one sample: the windows of a convolution; its gradient by a stage's parameters that is kept
+  // apart.
   std::span<Real> windows(const Stage& stage) const;
   std::span<Real> apart(std::size_t s, std::size_t i) const;
   std::span<Real> row(std::span<Real> matrix, std::size_t i) const;
@@ -80,7 +82,7 @@ class StackPass {
   void dense_forward(std::size_t s);
   void backward(std::size_t s, std::size_t i);
   void dense_backward(std::size_t s);
-  void add_convolution(std::size_t s, std::size_t i, std::span<Real> gradient);
+  void add_sample(std::size_t s, std::size_t i, std::span<Real> gradient);
   void add_dense(std::size_t s, std::span<Real> gradient);
 
   const LayerStack& stack_;

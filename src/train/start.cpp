@@ -78,10 +78,8 @@ void scale_by_fan_in(std::span<const ParameterBlock> blocks, double gain, std::s
   require(dim == x.size(), ErrorKind::usage, "algorithm.start: fan-in: the parameters of [model] ",
           "are ", dim, ", but the model that is given has ", x.size());
   for (const auto& block : blocks) {
-    const bool biases = block.name.front() == 'b';
-    const auto units = block.shape.size() > 1 ? block.shape.front() : 1;
-    const auto inputs = static_cast<double>(block.size() / units);
-    scale(biases ? 0 : gain / std::sqrt(inputs), x.subspan(block.offset, block.size()));
+    const auto inputs = static_cast<double>(block.inputs);
+    scale(inputs > 0 ? gain / std::sqrt(inputs) : 0, x.subspan(block.offset, block.size()));
   }
 }
 

@@ -12,9 +12,10 @@ std::vector<std::string> fuzz_seeds() {
               "[algorithm]\nname = \"porter-dp\"\n[privacy]\nnoise = \"secure\"\n"
               "[model]\nname = \"mlp\"\nhidden = [8, 4]\n",
               "seed.toml")),
-          porter::to_toml(porter::parse_config(
-              "[model]\nname = \"layers\"\nlayers = [\"conv:4x3/2+1\", \"tanh\", \"avgpool:2\"]\n",
-              "seed.toml")),
+          porter::to_toml(
+              porter::parse_config("[model]\nname = \"layers\"\nlayers = [\"conv:4x3/2+1\", "
+                                   "\"groupnorm:2\", \"tanh\", \"avgpool:2\"]\n",
+                                   "seed.toml")),
           "algorithm.rounds=7", "data.split=\"by-label:2\""};
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> fuzz_seeds() {
                                  .scaling = {.transform = {porter::TransformKind::hog, {8, 9}}}};
   const porter::ModelCard network{
       .model = {.name = "layers",
-                .layers = {"conv:4x3/2+1", "tanh", "maxpool:2", "dense:5"},
+                .layers = {"conv:4x3/2+1", "groupnorm:2", "tanh", "maxpool:2", "dense:5"},
                 .image = {8, 9}},
       .features = 72,
       .classes = {"a", "b"}};

@@ -27,7 +27,8 @@ std::vector<TableCase> table_cases() {
   std::vector<TableCase> cases;
   for (const auto& info : model_table()) {
     ModelOptions options{.name = info.name, .hidden = {6}};
-    if (info.takes_layers) options.layers = {"conv:3x4/3+1", "tanh", "maxpool:2", "dense:5"};
+    if (info.takes_layers)
+      options.layers = {"conv:4x4/3+1", "groupnorm:2", "tanh", "maxpool:2", "dense:5"};
     options = with_image(options, kPixels);
     cases.push_back({options, info.most_classes == 0 ? 0U : 2U});
     if (!info.takes_loss) continue;

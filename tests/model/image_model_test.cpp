@@ -12,6 +12,7 @@
 #include "core/vector_math.hpp"
 #include "every_simd_target.hpp"
 #include "io/file.hpp"
+#include "model/group_norm.hpp"
 #include "model/windows.hpp"
 #include "paths.hpp"
 #include "porter/core/rng.hpp"
@@ -41,6 +42,10 @@ const std::vector<ImageCase>& image_cases() {
                              "avgpool:2/1", "conv:4x2/1+1", "tanh", "dense:6", "tanh"}),
        4},
       {"pools", layers_over({13, 12}, {"avgpool:2/1", "conv:4x3/2", "tanh", "maxpool:3/2"}), 3},
+      {"norms",
+       layers_over({10, 8}, {"groupnorm:1", "conv:6x3/1+1", "groupnorm:3", "relu", "avgpool:2",
+                             "conv:4x2", "groupnorm:4", "tanh", "dense:6", "groupnorm:2", "tanh"}),
+       3},
       {"dense", layers_over({4, 6}, {"dense:7", "tanh", "dense:5", "relu"}), 3},
       {"flat", layers_over({3, 5}, {}), 2},
   };
@@ -260,6 +265,10 @@ TEST(ImageModel, LayersThatDoNotFitAreRefusedByName) {
       says(refusal({"dense:4", "tanh", "relu"}), "layer 3, \"relu\": an activation stands "));
   EXPECT_TRUE(
       says(refusal({"conv:1000000x5", "dense:1000000"}), "expected at most 4294967295 parameters"));
+  EXPECT_EQ(
+      refusal({"conv:4x3", "groupnorm:3"}),
+      "model.layers: layer 2, \"groupnorm:3\": 3 groups of the same number of channels cannot "
+      "be made of 4x3 of 4 channels");
   for (const char* wrong : {"",
                             "conv",
                             "conv:",
@@ -277,6 +286,9 @@ TEST(ImageModel, LayersThatDoNotFitAreRefusedByName) {
                             "maxpool:0",
                             "maxpool:2+1",
                             "avgpool:2x2",
+                            "groupnorm",
+                            "groupnorm:0",
+                            "groupnorm:2x2",
                             "dense:0",
                             "dense:4x4",
                             "tanh:2",
@@ -292,6 +304,26 @@ TEST(ImageModel, LayersThatDoNotFitAreRefusedByName) {
                      make_model({.name = "cnn", .image = {8, 8}}, 64, 10);
                    }),
                    "model.name = \"cnn\": layer 4, \"conv:32x4/2\": a kernel of 4"));
+}
+
+// Sizes that nobody has memory for, or that would overflow, are refused before anything is
+// computed.
+TEST(ImageModel, LayersThatAreTooLargeAreRefused) {
+  const auto refusal = [](std::vector<std::string> layers) {
+    return what_fails([&] {
+      make_model(layers_over({4096, 4096}, std::move(layers)), 4096 * 4096, 2);
+    });
+  };
+  EXPECT_TRUE(says(refusal({"conv:1000000x4096+4095"}), "numbers behind a layer"));
+  EXPECT_TRUE(says(refusal({"conv:1x4096+2048"}), "numbers in the windows of an image"));
+  EXPECT_TRUE(says(refusal({"conv:1x3", "conv:1x3", "conv:1x3", "conv:1x3"}),
+                   "layer 1, \"conv:1x3\": expected at most 67108864 numbers in the windows"));
+  EXPECT_TRUE(says(refusal({"avgpool:1", "avgpool:1", "avgpool:1", "avgpool:1", "avgpool:1"}),
+                   "layer 5, \"avgpool:1\": expected at most 67108864 numbers of an image"));
+  EXPECT_TRUE(says(refusal(std::vector<std::string>(1001, "avgpool:4096")),
+                   "expected at most 1000 layers, found 1001"));
+  EXPECT_TRUE(
+      says(refusal({"avgpool:64", "conv:1000000x1", "conv:1x64"}), "expected at most 67108864"));
 }
 
 Stage pool_of(StageKind kind, MapShape in, MapShape out, Window window) {
@@ -338,6 +370,48 @@ TEST(Windows, AddingIsTheTransposeOfTaking) {
         add_windows<double>(stage, b, added);
         EXPECT_NEAR(dot(taken, b), dot(a, added), 1e-12 * static_cast<double>(count));
       }
+}
+
+// Plain loops of the definition, group by group.
+std::vector<double> slow_norm(const Stage& stage, std::span<const double> x,
+                              std::span<const double> maps) {
+  const std::size_t channels = stage.in.channels, width = channels / stage.groups;
+  std::vector<double> out(maps.size());
+  for (std::size_t g = 0; g < stage.groups; ++g) {
+    std::vector<std::size_t> members;
+    for (std::size_t at = 0; at < maps.size(); ++at)
+      if (at % channels / width == g) members.push_back(at);
+    const auto count = static_cast<double>(members.size());
+    double mean = 0, variance = 0;
+    for (const auto at : members) mean += maps[at] / count;
+    for (const auto at : members) variance += (maps[at] - mean) * (maps[at] - mean) / count;
+    for (const auto at : members) {
+      const auto c = at % channels;
+      out[at] = (1 + x[c]) * (maps[at] - mean) / std::sqrt(variance + 1e-5) + x[channels + c];
+    }
+  }
+  return out;
+}
+
+TEST(GroupNorm, IsThatOfPlainLoops) {
+  for (const std::size_t channels : {1, 2, 6, 12, 17, 24})
+    for (std::size_t groups = 1; groups <= channels; ++groups) {
+      if (channels % groups != 0) continue;
+      SCOPED_TRACE(testing::Message() << channels << " channels, " << groups << " groups");
+      const MapShape shape{3, 5, channels};
+      const Stage stage{.kind = StageKind::group_norm,
+                        .in = shape,
+                        .out = shape,
+                        .groups = groups,
+                        .biases = channels};
+      std::vector<double> maps(shape.size()), out(shape.size()), x(2 * channels), room;
+      RngStream(5, Draw::test, 0, 0).fill_normal(maps);
+      RngStream(6, Draw::test, 0, 0).fill_normal(x);
+      for_every_simd_target([&](const std::string&) {
+        normalise<double>(stage, x, maps, out, room);
+        EXPECT_LE(std::sqrt(squared_distance(out, slow_norm(stage, x, maps))), 1e-12);
+      });
+    }
 }
 
 }  // namespace

@@ -68,6 +68,14 @@ TEST_F(StartTest, FanInMakesWeightsSmallerTheMoreInputsTheyHave) {
   EXPECT_EQ(start("fan-in:1", {"model.name=logistic"}).size(), 3U);
 }
 
+TEST_F(StartTest, FanInLetsGroupNormsThroughAsTheyAre) {
+  const auto x = start("fan-in:1", {"model.name=layers", "data.image=1x2",
+                                    R"(model.layers=["conv:2x1", "groupnorm:1", "dense:3"])"});
+  ASSERT_EQ(x.size(), 2U * 2 + 2 * 2 + 3 * 5 + 2 * 4);
+  for (const std::size_t norm : {4, 5, 6, 7}) EXPECT_EQ(x[norm], 0) << norm;
+  for (const std::size_t weight : {0, 1, 8, 19}) EXPECT_NE(x[weight], 0) << weight;
+}
+
 TEST_F(StartTest, OnlyNormalStartsFollowTheSeedOfTheRun) {
   EXPECT_EQ(start("numpy:1:7"), start("numpy:1:7", {"run.seed=2"}));
   EXPECT_NE(start("numpy:1:7"), start("numpy:1:8"));

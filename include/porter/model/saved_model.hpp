@@ -21,7 +21,8 @@ struct ParameterBlock {
   std::string name;
   std::vector<std::size_t> shape;
   std::size_t offset = 0;
-  std::size_t uses = 1;  ///< for a sample: of a convolution one at each position
+  std::size_t inputs = 0;  ///< that a unit has a weight for; 0: biases, scales
+  std::size_t uses = 1;    ///< for a sample: of a convolution one at each position
 
   std::size_t size() const;
 };
@@ -31,7 +32,8 @@ struct ParameterBlock {
 ///   linear             w (features), of several targets W (targets x features)
 ///   softmax            W (classes x features)
 ///   mlp                W1 (units x features), b1 (units), W2, b2, ...
-///   layers, cnn        the same; of a convolution W (filters x kernel x kernel x channels)
+///   layers, cnn        the same; of a convolution W (filters x kernel x kernel x channels), of a
+///                      group norm s (channels) and b
 /// `features` counts the column of ones, which is the last, where there is one. `scores`: classes,
 /// or targets.
 std::vector<ParameterBlock> parameter_blocks(const ModelOptions& options, std::size_t features,

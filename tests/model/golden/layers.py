@@ -18,6 +18,7 @@ CASES = [  # name, layers, height, width, classes
     ("cnn", "conv:16x8/2+2 tanh maxpool:2/1 conv:32x4/2 tanh maxpool:2/1 dense:32 tanh", 28, 28, 10),
     ("deep", "conv:3x3/1+1 relu maxpool:2 conv:5x2 sigmoid avgpool:2/1 conv:4x2/1+1 tanh dense:6 tanh", 11, 9, 4),
     ("pools", "avgpool:2/1 conv:4x3/2 tanh maxpool:3/2", 13, 12, 3),
+    ("norms", "groupnorm:1 conv:6x3/1+1 groupnorm:3 relu avgpool:2 conv:4x2 groupnorm:4 tanh dense:6 groupnorm:2 tanh", 10, 8, 3),
     ("dense", "dense:7 tanh dense:5 relu", 4, 6, 3),
     ("flat", "", 3, 5, 2),
 ]
@@ -62,6 +63,12 @@ def convolution(maps, filters, kernel, stride, padding, taken):
     return F.conv2d(maps, weights, taken.take(filters), stride, padding)
 
 
+def group_norm(maps, groups, taken):
+    channels = maps.shape[1]
+    scales = 1 + taken.take(channels)
+    return F.group_norm(maps, groups, scales, taken.take(channels), eps=1e-5)
+
+
 def scores(layers, image, classes, taken):
     maps = image
     for text in layers.split():
@@ -74,6 +81,8 @@ def scores(layers, image, classes, taken):
             maps = F.max_pool2d(maps, size, stride or size)
         elif name == "avgpool":
             maps = F.avg_pool2d(maps, size, stride or size)
+        elif name == "groupnorm":
+            maps = group_norm(maps, size, taken)
         elif name == "dense":
             maps = dense(maps, size, taken)
         else:
