@@ -149,11 +149,11 @@ void add_images(Digests& digests) {
 void add_image_models(Digests& digests) {
   const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
   const std::vector<std::uint32_t> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-  for (const auto& options :
-       {ModelOptions{.name = "cnn", .image = {28, 28}},
-        {.name = "layers",
-        .layers = {"conv:5x3/1+1", "relu", "avgpool:2/1", "conv:3x2", "sigmoid", "dense:7", "tanh"},
-        .image = {13, 37}}}) {
+  for (const auto& options : {ModelOptions{.name = "cnn", .image = {28, 28}},
+                              {.name = "layers",
+                              .layers = {"conv:6x3/1+1", "groupnorm:3", "relu", "avgpool:2/1",
+                                         "conv:3x2", "sigmoid", "dense:7", "tanh"},
+                              .image = {13, 37}}}) {
     const auto pixels = options.image.pixels();
     Dataset data;
     data.features = pixels;
