@@ -3,8 +3,9 @@
 
 #include <cassert>
 
+#include "algo/gaps.hpp"
+
 namespace porter {
-namespace {
 
 std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) {
   std::vector<std::vector<MixingWeight>> incoming;
@@ -18,8 +19,6 @@ std::vector<std::vector<MixingWeight>> incoming_weights(const Network& network) 
   }
   return incoming;
 }
-
-}  // namespace
 
 MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mask,
                          const std::vector<Channel>& channels)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "algo/porter_entry.hpp"
 #include "core/vectors.hpp"
 
 namespace porter {
@@ -13,11 +14,8 @@ PORTER_INLINE inline void update_entries(std::size_t size, Real gamma, Real eta,
                                          const Real* __restrict gap_v, const Real* __restrict gap_x,
                                          Real* __restrict u, Real* __restrict v,
                                          Real* __restrict x) {
-  for (std::size_t j = 0; j < size; ++j) {
-    u[j] += gamma * gap_v[j];
-    v[j] = u[j] + v[j];
-    x[j] += gamma * gap_x[j] - eta * v[j];
-  }
+  for (std::size_t j = 0; j < size; ++j)
+    porter_entry(gamma, eta, gap_v[j], gap_x[j], u[j], v[j], x[j]);
 }
 
 }  // namespace detail

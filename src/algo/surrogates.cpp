@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "algo/gaps.hpp"
 #include "comm/replica_digest.hpp"
 #include "core/vector_math.hpp"
 #include "mix_rows.hpp"
@@ -13,19 +14,9 @@
 namespace porter {
 namespace {
 
-constexpr std::uint32_t kRebuildPeriod = 64;
-
 // How far an incremental gap may be from its Q, relative to the sum of magnitudes, by rounding.
 template <class Real>
 constexpr double kRounding = sizeof(Real) < sizeof(double) ? 1e-4 : 1e-9;
-
-// Whether additions at single positions are cheaper than sums over whole rows. Measured: a position
-// takes about four cycles, a coordinate of a row a quarter of one if the rows of all agents fit the
-// caches, and stored gaps are two more matrices to read and write.
-bool should_store_gaps(std::size_t agents, std::size_t kept, std::size_t dim) {
-  constexpr std::size_t kFewAgents = 32, kSparse = 32;
-  return agents > kFewAgents || kept * kSparse < dim;
-}
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "normal_pair.hpp"
+#include "core/normal_pair.hpp"
 #include "philox_vectors.hpp"
 
 namespace porter {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/philox.hpp"
 #include "core/vectors.hpp"
-#include "philox.hpp"
 
 namespace porter {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/exact_math.hpp"
+#include "core/philox.hpp"
 #include "core/sampling.hpp"
-#include "philox.hpp"
 
 namespace porter {
 namespace {
@@ -16,16 +16,7 @@ double to_unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x
 
 std::array<std::uint32_t, 4> philox_block(std::array<std::uint32_t, 4> counter,
                                           std::array<std::uint32_t, 2> key) {
-  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
-    const std::uint64_t p0 = static_cast<std::uint64_t>(kPhiloxMultiplier0) * counter[0];
-    const std::uint64_t p1 = static_cast<std::uint64_t>(kPhiloxMultiplier1) * counter[2];
-    counter = {
-        static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(p1),
-        static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(p0)};
-    key[0] += kPhiloxWeyl0;
-    key[1] += kPhiloxWeyl1;
-  }
-  return counter;
+  return philox_words_of(counter, key);
 }
 
 RngStream::RngStream(std::uint64_t seed, Draw use, std::uint32_t agent, std::uint32_t round)

@@ -11,11 +11,9 @@ namespace {
 std::size_t draw_one_by_one(std::span<const std::uint32_t> words, std::size_t j,
                             std::span<std::uint32_t> draws) {
   std::size_t count = 0;
-  for (const std::uint64_t word : words) {
-    const auto bound = static_cast<std::uint32_t>(j + count + 1);
-    const std::uint64_t product = word * bound;
-    if (static_cast<std::uint32_t>(product) < (0 - bound) % bound) continue;
-    draws[count++] = static_cast<std::uint32_t>(product >> 32);
+  for (const auto word : words) {
+    std::uint32_t draw;
+    if (draw_from(word, static_cast<std::uint32_t>(j + count + 1), draw)) draws[count++] = draw;
   }
   return count;
 }

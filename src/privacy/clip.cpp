@@ -7,24 +7,11 @@
 #include "core/text.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
+#include "privacy/clip_factor.hpp"
 
 namespace porter {
-namespace {
 
-// The computed norm of d numbers is off by at most about d / 2 units of rounding, which stays below
-// this for d up to 1e6. Beyond, a clipped vector may be longer than tau by what is left; the
-// sensitivity of the secure noise has it.
-constexpr double kNormSlack = 1e-10;
-
-}  // namespace
-
-double Clip::factor(double norm) const {
-  if (kind == Kind::none) return 1;
-  if (!std::isfinite(norm)) return 0;
-  const double bound = norm * (1 + kNormSlack);  // no shorter than the true norm
-  if (kind == Kind::smooth) return tau / (tau + bound);
-  return bound <= tau ? 1 : tau / bound;
-}
+double Clip::factor(double norm) const { return clip_factor(kind, tau, norm); }
 
 void Clip::apply(std::span<double> x) const {
   if (kind == Kind::none) return;

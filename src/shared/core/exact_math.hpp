@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "core/device.hpp"
+
 namespace porter {
 
 // The functions below use + - * / and sqrt only, which IEEE 754 rounds exactly, so their bits do
@@ -15,7 +17,7 @@ namespace porter {
 inline constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
 
 // log of a positive normal double; error below 2 units in the last place.
-inline double exact_log(double x) {
+PORTER_DEVICE inline double exact_log(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
   double m = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000);
@@ -37,7 +39,7 @@ struct SinCos {
 
 // sin and cos of 2 pi u for u in (-1/8, 1): reduced to [-pi/4, pi/4] exactly, as u is near 0, or
 // within a factor of 2 of the quarter turns that are taken off.
-inline SinCos sincos_turn(double u) {
+PORTER_DEVICE inline SinCos sincos_turn(double u) {
   const auto quarter = static_cast<int>(4 * u + 0.5);
   const double t = 2 * std::numbers::pi * (u - 0.25 * quarter);
   const double z = t * t;

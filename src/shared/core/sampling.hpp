@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/device.hpp"
+
 namespace porter {
 
 /// Uniform on {0, ..., bound - 1}, bound > 0, from random 64-bit words: the first 2^64 mod bound
@@ -22,6 +24,14 @@ std::uint64_t word_below(std::uint64_t bound, NextWord next_word) {
     while (word < threshold) word = next_word();
   }
   return word % bound;
+}
+
+/// One word's draw, uniform on {0, ..., bound - 1}; false: the word is rejected (draw_below).
+PORTER_DEVICE inline bool draw_from(std::uint32_t word, std::uint32_t bound, std::uint32_t& draw) {
+  const std::uint64_t product = std::uint64_t{word} * bound;
+  draw = static_cast<std::uint32_t>(product >> 32);
+  const auto low = static_cast<std::uint32_t>(product);
+  return low >= bound || low >= (0 - bound) % bound;
 }
 
 /// Turns random words into draws: draws[0], draws[1], ... are uniform on {0, ..., j}, {0, ..., j +

@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/device.hpp"
 #include "core/simd.hpp"
-
-/// In front of a lambda's body, and of what it calls.
-#define PORTER_INLINE __attribute__((always_inline))
 
 namespace porter {
 

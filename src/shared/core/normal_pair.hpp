@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/vectors.hpp"
-#include "philox.hpp"
+#include "core/device.hpp"
+#include "core/exact_math.hpp"
+#include "core/philox.hpp"
 
 namespace porter {
 
@@ -33,13 +34,13 @@ namespace detail {
 
 // All bits set if the highest one is. Masks in place of conditions: compilers are slow to make
 // vector code of those.
-PORTER_INLINE inline std::uint32_t sign_mask(std::uint32_t bits) {
+PORTER_DEVICE PORTER_INLINE inline std::uint32_t sign_mask(std::uint32_t bits) {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> 31);
 }
 
 // -2 ln u for u = (word + 1/2) 2^-32. Read as a signed number, a word above one half is u - 1, so
 // neither end loses bits: with t the signed number and b = 0 or 1, u = b + t = 2^e (1 + y).
-PORTER_INLINE inline float minus_two_log(std::uint32_t word) {
+PORTER_DEVICE PORTER_INLINE inline float minus_two_log(std::uint32_t word) {
   const float t = (static_cast<float>(static_cast<std::int32_t>(word)) + 0.5F) * 0x1p-32F;
   const std::uint32_t above_half = sign_mask(std::bit_cast<std::uint32_t>(t));
   const float u = std::bit_cast<float>(above_half & kOneBits) + t;
@@ -55,7 +56,7 @@ PORTER_INLINE inline float minus_two_log(std::uint32_t word) {
 }
 
 // The low 30 bits of the word are an angle in (-pi/4, pi/4), the two above turn and mirror it.
-PORTER_INLINE inline std::int32_t centred_angle(std::uint32_t word) {
+PORTER_DEVICE PORTER_INLINE inline std::int32_t centred_angle(std::uint32_t word) {
   return static_cast<std::int32_t>((word << 2) | 2);
 }
 
@@ -63,7 +64,8 @@ PORTER_INLINE inline std::int32_t centred_angle(std::uint32_t word) {
 
 /// The pair of a radius word and an angle word, in float arithmetic. No branch, so that a loop over
 /// pairs becomes vector code.
-PORTER_INLINE inline NormalPair plain_pair(std::uint32_t radius_word, std::uint32_t angle_word) {
+PORTER_DEVICE PORTER_INLINE inline NormalPair plain_pair(std::uint32_t radius_word,
+                                                         std::uint32_t angle_word) {
   const float radius = std::sqrt(detail::minus_two_log(radius_word));
   const float t = static_cast<float>(detail::centred_angle(angle_word)) * 0x1p-31F;
   const float z = t * t;
@@ -80,7 +82,16 @@ PORTER_INLINE inline NormalPair plain_pair(std::uint32_t radius_word, std::uint3
 inline constexpr std::uint32_t kRefineBelow = 1U << 20;
 
 /// The same with 64 more bits below those of the radius word, in double arithmetic.
-NormalPair refined_pair(std::uint32_t radius_word, std::uint32_t angle_word, std::uint64_t bits);
+PORTER_DEVICE inline NormalPair refined_pair(std::uint32_t radius_word, std::uint32_t angle_word,
+                                             std::uint64_t bits) {
+  const double fraction = (static_cast<double>(bits) + 0.5) * 0x1p-64;
+  const double radius = std::sqrt(-2 * exact_log((radius_word + fraction) * 0x1p-32));
+  const auto [sine, cosine] = sincos_turn(detail::centred_angle(angle_word) * 0x1p-34);
+  const double mirrored = (angle_word & kSignBit) != 0 ? -cosine : cosine;
+  const bool swap = (angle_word & kSwapBit) != 0;
+  return {static_cast<float>(radius * (swap ? sine : mirrored)),
+          static_cast<float>(radius * (swap ? mirrored : sine))};
+}
 
 /// Pair number `pair` of a stream, one at a time.
 NormalPair normal_pair(const PhiloxStream& stream, std::uint64_t pair);

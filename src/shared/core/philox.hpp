@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/device.hpp"
 #include "porter/core/rng.hpp"
 
 namespace porter {
@@ -16,8 +17,23 @@ inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9E3779B9, kPhiloxWeyl1 = 0xBB67A
 /// Counters with this bit set refine rare normals.
 inline constexpr std::uint32_t kRefinementBlock = 0x80000000;
 
-inline std::uint64_t join_words(std::uint32_t low, std::uint32_t high) {
+PORTER_DEVICE inline std::uint64_t join_words(std::uint32_t low, std::uint32_t high) {
   return (static_cast<std::uint64_t>(high) << 32) | low;
+}
+
+/// philox_block, for both.
+PORTER_DEVICE inline std::array<std::uint32_t, 4> philox_words_of(
+    std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t p0 = static_cast<std::uint64_t>(kPhiloxMultiplier0) * counter[0];
+    const std::uint64_t p1 = static_cast<std::uint64_t>(kPhiloxMultiplier1) * counter[2];
+    counter = {
+        static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(p1),
+        static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(p0)};
+    key[0] += kPhiloxWeyl0;
+    key[1] += kPhiloxWeyl1;
+  }
+  return counter;
 }
 
 /// The address of a stream, as Philox sees it.
