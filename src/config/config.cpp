@@ -210,9 +210,10 @@ void check_run(const TomlSection& section, const AlgorithmInfo& info, const Conf
                 names_of(algorithm_table(), &AlgorithmInfo::may_be_narrow));
   section.check(wide || config.algorithm.momentum == 1, "precision",
                 "algorithm.momentum other than 1 needs \"double\"");
-  section.check(config.run.engine == EngineKind::simulate || info.gossips(), "engine",
-                "agents in several processes talk to neighbours, and those of ", info.name,
-                " do not; it runs with \"simulate\" only");
+  section.check(config.run.engine == EngineKind::simulate ||
+                    config.run.engine == EngineKind::cuda || info.gossips(),
+                "engine", "agents in several processes talk to neighbours, and those of ",
+                info.name, " do not; it runs with \"simulate\" only");
 }
 
 void refuse_unknown_sections(const toml::table& root, const std::string& source) {

@@ -244,6 +244,7 @@ RunParts assemble(const Config& given, Sources sources) {
   parts.config = with_complete_schema(given);
   parts.own_model = sources.model != nullptr;
   parts.own_method = bool(sources.algorithm);
+  parts.own_compressor = sources.compressor != nullptr;
   parts.data =
       sources.data ? std::move(*sources.data) : load_run_data(parts.config, sources.reading);
   if (find_model(parts.config.model.name).takes_images)
@@ -258,7 +259,8 @@ RunParts assemble(const Config& given, Sources sources) {
   parts.compressor = build_compressor(parts, sources);
   parts.dense = keyed("algorithm.dense", [&] { return find_dense(parts); });
   const auto dim = parts.facts.dim;
-  if (config.run.engine == EngineKind::simulate) expect_room(parts.facts, config.run.precision);
+  if (config.run.engine == EngineKind::simulate || config.run.engine == EngineKind::cuda)
+    expect_room(parts.facts, config.run.precision);
   parts.start = within_memory(parts.facts, [&] {
     if (!sources.start.empty()) return std::move(sources.start);
     return starts_from_model(config) ? model_start(parts) : starting_point(config, train, dim);

@@ -9,6 +9,7 @@
 
 #include "porter/core/error.hpp"
 #include "porter/train/assemble.hpp"
+#include "train/small_round.hpp"
 
 namespace porter {
 
@@ -34,12 +35,6 @@ inline std::size_t measured_test_rows(std::size_t test, std::size_t train, std::
 
 /// How many of the agents' points share a reading of the data.
 inline constexpr std::size_t kPointsOfAReading = 16;
-
-/// Whether a round has so little work, n d b coordinates of gradients, that handing it to other
-/// threads takes longer than doing it.
-inline bool is_small_round(std::size_t agents, std::size_t dim, std::size_t batch) {
-  return agents * dim * batch < 20'000;
-}
 
 /// What `build` returns; Error{io} naming what makes the run so large if memory runs out.
 template <class Build>

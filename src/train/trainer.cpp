@@ -35,6 +35,9 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
       raw_metrics_(!claims_guarantee(parts_.config) && !parts_.data.holder &&
                    parts_.model->has_loss()) {
   const auto& facts = parts_.facts;
+  require(parts_.config.run.engine != EngineKind::cuda || parts_.on_device, ErrorKind::usage,
+          "run.engine = \"cuda\" is for porter run, and for programs that call use_cuda "
+          "(porter/cuda/cuda.hpp)");
   if (link_) exchange_ = make_exchange(*link_, parts_);
   auto& pool = is_small_round(facts.agents, facts.dim, facts.batch) ? one_thread_ : pool_;
   algorithm_ = within_memory(facts, [&] {

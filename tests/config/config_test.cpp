@@ -238,7 +238,7 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[run]\nevaluate = \"often\"", {"run.evaluate", "every:N", "often"}},
       {"[run]\nevaluate = \"every:0\"", {"run.evaluate"}},
       {"[run]\ncheckpoint = \"daily\"", {"run.checkpoint", "every:N"}},
-      {"[run]\nengine = \"cloud\"", {"run.engine", "simulate, mpi, tls", "cloud"}},
+      {"[run]\nengine = \"cloud\"", {"run.engine", "simulate, mpi, tls, cuda", "cloud"}},
       {"[algorithm]\nname = \"ldp-sgd\"\n[run]\nengine = \"mpi\"", {"run.engine", "ldp-sgd"}},
       {"[run]\nprecision = \"half\"", {"c.toml:2", "run.precision", "double, float", "half"}},
       {"[algorithm]\nname = \"dsgd\"\n[run]\nprecision = \"float\"",

@@ -36,16 +36,19 @@ struct Choices<Calibration> {
                                                   {"sigma", Calibration::sigma}};
 };
 
-/// What carries messages.
+/// What carries messages, and what computes.
 enum class EngineKind {
   simulate,  ///< nothing: all agents are in one process
   mpi,       ///< between the ranks of a job
   tls,       ///< between one process per agent
+  cuda,      ///< nothing: all agents are on one GPU
 };
 template <>
 struct Choices<EngineKind> {
-  static constexpr Choice<EngineKind> table[] = {
-      {"simulate", EngineKind::simulate}, {"mpi", EngineKind::mpi}, {"tls", EngineKind::tls}};
+  static constexpr Choice<EngineKind> table[] = {{"simulate", EngineKind::simulate},
+                                                 {"mpi", EngineKind::mpi},
+                                                 {"tls", EngineKind::tls},
+                                                 {"cuda", EngineKind::cuda}};
 };
 
 /// A config, every choice resolved: writing it and reading it back gives the same run. Field by

@@ -153,6 +153,8 @@ struct RunParts {
   std::shared_ptr<const Model> model;
   bool own_model = false;                  ///< the caller's, which no file can describe
   bool own_method = false;                 ///< the same of the method
+  bool own_compressor = false;             ///< the same of the compressor
+  bool on_device = false;                  ///< `make` computes on a device (porter/cuda/cuda.hpp)
   std::shared_ptr<const Network> network;  ///< null where agents do not talk to neighbours
   std::shared_ptr<const Compressor> compressor;
   std::shared_ptr<const RunPrivacy> privacy;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "porter/train/assemble.hpp"
+
+namespace porter {
+
+/// The rounds of the run are computed by the first CUDA device, with the bits that the processor
+/// gives; checkpoints go from one to the other. Between `assemble` and the trainer, in programs
+/// that link porter::cuda. Error{usage} names what the engine does not offer, or says that this
+/// build is without CUDA. The trainer then is an Error{io} where there is no device, or no room on
+/// it.
+void use_cuda(RunParts& parts);
+
+}  // namespace porter

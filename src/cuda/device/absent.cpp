@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for engine.cu in a build without CUDA.
+#include "porter/core/error.hpp"
+#include "porter/cuda/cuda.hpp"
+
+namespace porter {
+
+void use_cuda(RunParts&) {
+  fail(
+      ErrorKind::usage,
+      "run.engine = \"cuda\": this porter was built without CUDA: install the CUDA toolkit (nvcc), "
+      "and build it again with -DPORTER_CUDA=ON");
+}
+
+}  // namespace porter

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "device.hpp"
+#include "perceptron.hpp"
+#include "porter/algo/algorithm.hpp"
+
+namespace porter::cuda {
+
+/// The training rows as kernels read them. A perceptron reads all features of a row, zeros of a
+/// sparse file too; the logistic loss only what the file has.
+template <class Real>
+class DeviceData {
+ public:
+  DeviceData(const Device& device, const Dataset& data, bool layered, bool batches)
+      : features_(static_cast<std::uint32_t>(data.features)),
+        sparse_(data.sparse()),
+        labels_(device, std::span<const float>(data.labels)) {
+    if (sparse_ && !layered) {
+      values_ = {device, std::span<const float>(data.values)};
+      columns_ = {device, std::span<const std::uint32_t>(data.columns)};
+      const std::vector<std::uint64_t> starts(data.row_starts.begin(), data.row_starts.end());
+      starts_ = {device, std::span<const std::uint64_t>(starts)};
+    } else if (sparse_) {
+      values_ = {device, std::span<const float>(all_features(data))};
+    } else {
+      values_ = {device, std::span<const float>(data.values)};
+    }
+    if (layered && batches) describe_rows(device, data);
+  }
+
+  bool sparse() const { return sparse_; }
+  SampleRows rows() const {
+    SampleRows rows{};
+    rows.values = values_.data();
+    rows.columns = columns_.data();
+    rows.starts = starts_.data();
+    rows.labels = labels_.data();
+    rows.features = features_;
+    return rows;
+  }
+  BatchInputs inputs() const { return {unequal_.data(), background_.data(), squares_.data()}; }
+
+  /// Of the device.
+  static std::size_t bytes(const Dataset& data, bool layered, bool batches) {
+    const std::size_t per_row = sizeof(float) + (layered && batches ? 16 : 0);
+    const std::size_t values = layered ? data.rows() * data.features : data.values.size();
+    return data.rows() * per_row + values * sizeof(float) +
+           (data.sparse() && !layered ? 4 * data.columns.size() + 8 * data.row_starts.size() : 0);
+  }
+
+ private:
+  static std::vector<float> all_features(const Dataset& data) {
+    std::vector<float> values(data.rows() * data.features);
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      const auto sample = data[row];
+      for (std::size_t i = 0; i < sample.values.size(); ++i)
+        values[row * data.features + sample.columns[i]] = sample.values[i];
+    }
+    return values;
+  }
+
+  // As Inputs<Real> of the library sees each row.
+  void describe_rows(const Device& device, const Dataset& data) {
+    std::vector<std::uint32_t> unequal;
+    std::vector<float> backgrounds;
+    std::vector<double> squares;
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      const auto sample = data[row];
+      const float background = sample.sparse ? 0 : sample.values[0];
+      double s[kSumLanes] = {};
+      std::uint32_t count = 0;
+      for (const float value : sample.values) {
+        if (!sample.sparse && value == background) continue;
+        const Real entry = Real{value} - Real{background};
+        const double whole = double{entry} + double{background};
+        s[count++ % kSumLanes] += whole * whole;
+      }
+      const double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+      unequal.push_back(count);
+      backgrounds.push_back(background);
+      squares.push_back(sum + static_cast<double>(data.features - count) *
+                                  (double{background} * double{background}));
+    }
+    unequal_ = {device, std::span<const std::uint32_t>(unequal)};
+    background_ = {device, std::span<const float>(backgrounds)};
+    squares_ = {device, std::span<const double>(squares)};
+  }
+
+  std::uint32_t features_;
+  bool sparse_;
+  Array<float> values_, labels_, background_;
+  Array<std::uint32_t> columns_, unequal_;
+  Array<std::uint64_t> starts_;
+  Array<double> squares_;
+};
+
+/// The layers as `make_mlp` and `make_softmax` lay them out.
+inline Perceptron perceptron_of(const ModelOptions& model, std::size_t features,
+                                std::size_t scores) {
+  const bool biased = find_model(model.name).layered;
+  auto widths = biased ? model.hidden : std::vector<std::size_t>{};
+  widths.push_back(scores);
+  Perceptron net{};
+  net.activation = model.activation;
+  std::size_t inputs = features, dim = 0;
+  for (const auto outputs : widths) {
+    net.layers[net.count++] = {static_cast<std::uint32_t>(inputs),
+                               static_cast<std::uint32_t>(outputs),
+                               static_cast<std::uint32_t>(dim),
+                               static_cast<std::uint32_t>(dim + inputs * outputs),
+                               net.units,
+                               biased};
+    dim += (inputs + (biased ? 1 : 0)) * outputs;
+    net.units += static_cast<std::uint32_t>(outputs);
+    inputs = outputs;
+  }
+  return net;
+}
+
+}  // namespace porter::cuda

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "device_data.hpp"
+#include "linear.hpp"
+#include "masks.hpp"
+#include "mix.hpp"
+#include "offer.hpp"
+#include "perceptron.hpp"
+
+namespace porter::cuda {
+
+/// GradientEstimator of a device: batches, gradients and clipping; the noise is added where the
+/// gradient is used (MixKernel).
+template <class Real>
+class DeviceGradients {
+ public:
+  /// The rows of matrices are `stride` apart.
+  DeviceGradients(const Device& device, const AlgorithmSetup& setup, const Request& request,
+                  std::uint32_t stride)
+      : device_(device),
+        seed_(setup.gradients.seed),
+        agents_(setup.problem.agents),
+        lambda_(request.model.lambda),
+        dim_(static_cast<std::uint32_t>(setup.start.size())),
+        stride_(stride),
+        kind_(kind_of(setup, request)),
+        net_(kind_ == Kind::linear
+                 ? Perceptron{}
+                 : perceptron_of(request.model, setup.problem.train.features, request.scores)),
+        clipping_(clipping_of(setup.gradients)),
+        data_(device, setup.problem.train, kind_ != Kind::linear, kind_ == Kind::batch),
+        rows_(data_.rows()),
+        scales_(device, agents_) {
+    const auto& sampler = setup.gradients.sampler;
+    rows_.per_agent = static_cast<std::uint32_t>(sampler.records());
+    rows_.batch = static_cast<std::uint32_t>(sampler.batch());
+    const Sizes sizes(setup, request, stride);
+    if (sampler.kind() == Sampler::fixed) {
+      picks_ = {device, sizes.picks * agents_};
+      pick_starts_ = {device, 2 * agents_};
+      const auto bytes = pick_kernel(0).bytes();
+      if (bytes > device.block_memory())
+        scratch_ = {device, bytes / sizeof(std::uint32_t) * agents_};
+      rows_.picks = picks_.data();
+    }
+    wide_ = {device, sizes.wide * agents_};
+    own_ = {device, sizes.own * agents_};
+    units_ = {device, sizes.units * agents_};
+    flags_ = {device, sizes.flags * agents_};
+  }
+
+  /// Those of a round at X, for `at` of the view.
+  void compute(const Real* X, std::uint32_t round) {
+    if (rows_.picks) {
+      const auto kernel = pick_kernel(round);
+      device_.launch({agents_, 1}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+    }
+    if (kind_ == Kind::linear)
+      device_.launch({agents_, 1}, kSumBytes, logistic_kernel(X));
+    else if (kind_ == Kind::sample)
+      device_.launch({agents_, 1}, kSumBytes, sample_kernel(X));
+    else
+      compute_batch(X);
+  }
+
+  Gradient<Real> view(const Real* X) const {
+    using ViewKind = typename Gradient<Real>::Kind;
+    return {kind_ == Kind::linear   ? ViewKind::wide
+            : kind_ == Kind::sample ? ViewKind::factors
+                                    : ViewKind::own,
+            sample_kernel(X),
+            wide_.data(),
+            own_.data(),
+            scales_.data(),
+            stride_};
+  }
+
+  /// What an agent takes on the device beside its rows of the state.
+  static std::size_t bytes_per_agent(const AlgorithmSetup& setup, const Request& request,
+                                     std::uint32_t stride) {
+    const Sizes sizes(setup, request, stride);
+    return sizes.picks * 4 + sizes.wide * 8 + sizes.own * sizeof(Real) +
+           sizes.units * sizeof(Unit) + sizes.flags * 4;
+  }
+  static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
+    const auto kind = kind_of(setup, request);
+    return DeviceData<Real>::bytes(setup.problem.train, kind != Kind::linear, kind == Kind::batch);
+  }
+
+ private:
+  enum class Kind { linear, sample, batch };
+  using Unit = double;  // large enough for what units of either type take
+
+  static Kind kind_of(const AlgorithmSetup& setup, const Request& request) {
+    if (find_model(request.model.name).single_score()) return Kind::linear;
+    return setup.gradients.sampler.batch() == 1 ? Kind::sample : Kind::batch;
+  }
+  // The mean of one sample is the sample (GradientEstimator::request).
+  static Clipping clipping_of(const GradientOptions& options) {
+    const auto batch = options.sampler.batch();
+    return {options.clip.kind, options.clip.tau,
+            options.clip.kind != Clip::Kind::none &&
+                (options.clip_target == ClipTarget::sample || batch == 1),
+            1.0 / static_cast<double>(batch)};
+  }
+
+  /// Numbers of each kind that an agent needs.
+  struct Sizes {
+    std::size_t picks, wide = 0, own = 0, units = 0, flags = 0;
+
+    Sizes(const AlgorithmSetup& setup, const Request& request, std::uint32_t stride)
+        : picks(setup.gradients.sampler.batch()) {
+      const auto kind = kind_of(setup, request);
+      const auto features = setup.problem.train.features;
+      if (kind == Kind::linear) {
+        wide = (picks == 1 ? 1 : 2) * std::size_t{stride} + 2 * picks;
+        return;
+      }
+      const auto net = perceptron_of(request.model, features, request.scores);
+      if (kind == Kind::sample) {
+        wide = features + (2 + kSumLanes) * std::size_t{net.units};
+        return;
+      }
+      own = stride;
+      units = 2 * picks * net.units + net.layers[0].outputs;
+      flags = picks + blocks_of(picks);
+    }
+  };
+  static constexpr std::uint32_t kBlockRows = 128;  // kMaxRows of BatchPass: part of the format
+  static std::size_t blocks_of(std::size_t batch) { return (batch + kBlockRows - 1) / kBlockRows; }
+
+  MaskKernel pick_kernel(std::uint32_t round) const {
+    constexpr std::uint32_t kOneTile = 1U << 31;
+    return {.seed = seed_,
+            .use = static_cast<std::uint32_t>(Draw::batch),
+            .round = round,
+            .same_for_all = false,
+            .size = rows_.per_agent,
+            .kept = rows_.batch,
+            .channels = 1,
+            .tile = kOneTile,
+            .tiles = 1,
+            .positions = picks_.data(),
+            .starts = pick_starts_.data(),
+            .scratch = scratch_.data()};
+  }
+
+  LogisticKernel<Real> logistic_kernel(const Real* X) const {
+    const std::size_t matrix = agents_ * stride_, samples = agents_ * rows_.batch;
+    double* const after = wide_.data() + matrix;  // with batches: R, slopes, factors
+    const bool batches = rows_.batch > 1;
+    return {rows_,
+            clipping_,
+            lambda_,
+            dim_,
+            stride_,
+            X,
+            wide_.data(),
+            batches ? after : nullptr,
+            batches ? after + matrix : nullptr,
+            batches ? after + matrix + samples : nullptr,
+            scales_.data()};
+  }
+
+  SampleKernel<Real> sample_kernel(const Real* X) const {
+    double* const inputs = wide_.data();
+    double* const units = inputs + agents_ * rows_.features;
+    double* const deltas = units + agents_ * net_.units;
+    return {rows_,
+            data_.sparse(),
+            clipping_,
+            lambda_,
+            net_,
+            dim_,
+            stride_,
+            X,
+            {inputs, units, deltas, scales_.data()},
+            deltas + agents_ * net_.units};
+  }
+
+  void compute_batch(const Real* X) {
+    const std::size_t samples = agents_ * rows_.batch;
+    auto* const units = reinterpret_cast<Real*>(units_.data());
+    const BatchUnits<Real> batch{units,
+                                 units + samples * net_.units,
+                                 units + 2 * samples * net_.units,
+                                 flags_.data() + samples,
+                                 flags_.data(),
+                                 kBlockRows};
+    const auto inputs = data_.inputs();
+    device_.launch(
+        {agents_, 1}, 0,
+        BatchBeginKernel<Real>{rows_, data_.sparse(), inputs, batch, net_.layers[0], stride_, X});
+    using Deltas = BatchDeltasKernel<Real>;
+    device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup},
+                   Deltas::kGroup * sizeof(double),
+                   Deltas{rows_, data_.sparse(), inputs, batch, clipping_, net_, stride_, X});
+    using Sum = BatchSumKernel<Real>;
+    device_.launch({agents_, (dim_ + Sum::kTile - 1) / Sum::kTile}, 0,
+                   Sum{rows_, inputs, batch, net_, dim_, stride_, own_.data()});
+    device_.launch({agents_, 1}, kSumBytes,
+                   ScaleKernel<Real>{clipping_, dim_, stride_, own_.data(), scales_.data()});
+  }
+
+  const Device& device_;
+  std::uint64_t seed_;
+  std::size_t agents_;
+  double lambda_;
+  std::uint32_t dim_, stride_;
+  Kind kind_;
+  Perceptron net_;
+  Clipping clipping_;
+  DeviceData<Real> data_;
+  SampleRows rows_;
+  Array<double> scales_;
+  Array<std::uint32_t> picks_, pick_starts_, scratch_, flags_;
+  Array<double> wide_;  // rows, or what a sample's gradient is made of
+  Array<Real> own_;
+  Array<Unit> units_;
+};
+
+}  // namespace porter::cuda

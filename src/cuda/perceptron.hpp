@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradients of a perceptron, layer by layer as SamplePass and BatchPass of the library compute
+// them: every sum in the same order, every rounding at the same place.
+#pragma once
+
+#include "clipping.hpp"
+#include "core/exp_parts.hpp"
+#include "porter/model/model.hpp"
+#include "sample_rows.hpp"
+
+namespace porter::cuda {
+
+inline constexpr std::uint32_t kMaxLayers = 8;
+
+/// W (outputs x inputs, row-major) at `weights` inside x, then, where `biased`, c at `biases`.
+struct DenseLayer {
+  std::uint32_t inputs, outputs, weights, biases;
+  std::uint32_t level;  ///< where its outputs are among those of all layers
+  bool biased;
+};
+
+struct Perceptron {
+  DenseLayer layers[kMaxLayers];
+  std::uint32_t count, units;  ///< layers; outputs of all of them
+  ActivationKind activation;
+
+  template <class Real>
+  PORTER_DEVICE Real activated(Real t) const {
+    if (activation == ActivationKind::sigmoid) return 1 / (1 + exp_of(-t));
+    if (activation == ActivationKind::tanh) return tanh_of(t);
+    return t <= 0 ? 0 : t;
+  }
+  /// delta times the derivative at the activation a.
+  template <class Real>
+  PORTER_DEVICE Real times_slope(Real a, Real delta) const {
+    if (activation == ActivationKind::sigmoid) return delta * (a * (1 - a));
+    if (activation == ActivationKind::tanh) return delta * (1 - a * a);
+    return a <= 0 ? 0 : delta;
+  }
+  /// The layer that coordinate j belongs to.
+  PORTER_DEVICE const DenseLayer& layer_of(std::uint32_t j) const {
+    std::uint32_t l = 0;
+    while (l + 1 < count && j >= layers[l + 1].weights) ++l;
+    return layers[l];
+  }
+};
+
+/// Scores of one sample become delta_L of the cross-entropy (scores_to_delta of layers.cpp).
+PORTER_DEVICE inline void scores_to_delta(std::uint32_t size, double* scores, float label) {
+  double top = scores[0];
+  for (std::uint32_t o = 1; o < size; ++o) top = top < scores[o] ? scores[o] : top;
+  double sum = 0;
+  for (std::uint32_t o = 0; o < size; ++o) sum += scores[o] = exp_of(scores[o] - top);
+  for (std::uint32_t o = 0; o < size; ++o) scores[o] /= sum;
+  scores[static_cast<std::uint32_t>(label)] -= 1;
+}
+PORTER_DEVICE inline void scores_to_delta(std::uint32_t size, float* scores, float label) {
+  float top = scores[0];
+  for (std::uint32_t o = 1; o < size; ++o) top = top < scores[o] ? scores[o] : top;
+  double sum = 0;
+  for (std::uint32_t o = 0; o < size; ++o) sum += double{scores[o] = exp_of(scores[o] - top)};
+  const auto at = static_cast<std::uint32_t>(label);
+  const double others = sum - double{scores[at]};
+  for (std::uint32_t o = 0; o < size; ++o) scores[o] = static_cast<float>(double{scores[o]} / sum);
+  scores[at] = static_cast<float>(-others / sum);
+}
+
+/// The gradient of one sample per agent in factors: entry (o, i) of a layer is delta_o a_i.
+struct Factors {
+  double *inputs, *units, *deltas;  ///< agent x features, agent x units twice
+  double* scales;
+};
+
+/// Block x: SamplePass of agent x, in double at an x of either type, and the clip's factor.
+template <class Real>
+struct SampleKernel {
+  static constexpr int kThreads = 512;
+
+  SampleRows rows;  ///< all features of each
+  bool sparse;      ///< those that are zero were not in the file
+  Clipping clipping;
+  double lambda;
+  Perceptron net;
+  std::uint32_t dim, stride;
+  const Real* X;
+  Factors factors;
+  double* partial;  ///< agent x 8 units
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const Real* x = X + agent * stride;
+    const std::size_t row = rows.row(agent, 0);
+    const float* f = rows.values_of(row);
+    double* const input = factors.inputs + agent * rows.features;
+    block.each(rows.features, [&](std::uint32_t i) { input[i] = double{f[i]}; });
+    forward(block, x, agent);
+    double* const delta = factors.deltas + agent * net.units;
+    const auto& last = net.layers[net.count - 1];
+    block.once([&] { scores_to_delta(last.outputs, delta + last.level, rows.labels[row]); });
+    const double norm_sq = backward(block, x, agent);
+    block.once([&] {
+      factors.scales[agent] = clipping.sample_factor(std::sqrt(norm_sq)) * clipping.mean;
+    });
+  }
+
+  /// Entry j of the gradient, before the scale.
+  PORTER_DEVICE double at(std::size_t agent, std::uint32_t j) const {
+    const auto& layer = net.layer_of(j);
+    const double* delta = factors.deltas + agent * net.units + layer.level;
+    double value;
+    if (j >= layer.biases && layer.biased) {
+      value = delta[j - layer.biases];
+    } else {
+      const std::uint32_t o = (j - layer.weights) / layer.inputs;
+      const double a = below(agent, layer)[j - layer.weights - o * layer.inputs];
+      value = delta[o] * a;
+      if (sparse && layer.level == 0) value = a == 0 ? 0.0 : 0.0 + value;
+    }
+    if (lambda > 0) value += regulariser_slope(lambda, double{X[agent * stride + j]});
+    return value;
+  }
+
+ private:
+  /// The inputs of a layer.
+  PORTER_DEVICE double* below(std::size_t agent, const DenseLayer& layer) const {
+    return layer.level == 0 ? factors.inputs + agent * rows.features
+                            : factors.units + agent * net.units + (layer.level - layer.inputs);
+  }
+
+  PORTER_DEVICE void forward(const Block& block, const Real* x, std::size_t agent) const {
+    double* const sums = partial + agent * kSumLanes * net.units;
+    double* const units = factors.units + agent * net.units;
+    double* const delta = factors.deltas + agent * net.units;
+    for (std::uint32_t l = 0; l < net.count; ++l) {
+      const auto& layer = net.layers[l];
+      const double* a = below(agent, layer);
+      const Real* W = x + layer.weights;
+      const bool running = sparse && l == 0;
+      block.each(running ? 0 : kSumLanes * layer.outputs, [&](std::uint32_t item) {
+        const Real* w = W + std::size_t{item / kSumLanes} * layer.inputs;
+        double sum = 0;
+        for (std::uint32_t i = item % kSumLanes; i < layer.inputs; i += kSumLanes)
+          sum += double{w[i]} * a[i];
+        sums[item] = sum;
+      });
+      block.each(layer.outputs, [&](std::uint32_t o) {
+        const double* s = sums + kSumLanes * o;
+        double z = running ? running_product(W + std::size_t{o} * layer.inputs, a, layer.inputs)
+                           : ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+        if (layer.biased) z += double{x[layer.biases + o]};
+        if (l + 1 < net.count)
+          units[layer.level + o] = net.activated(z);
+        else
+          delta[layer.level + o] = z;
+      });
+    }
+  }
+
+  // Zeros are not among the entries of a sparse row.
+  PORTER_DEVICE static double running_product(const Real* w, const double* a, std::uint32_t size) {
+    double sum = 0;
+    for (std::uint32_t i = 0; i < size; ++i)
+      if (a[i] != 0) sum += double{w[i]} * a[i];
+    return sum;
+  }
+
+  /// The deltas below the last layer; returns |gradient|^2.
+  PORTER_DEVICE double backward(const Block& block, const Real* x, std::size_t agent) const {
+    auto* const memory = block.memory_as<double>();
+    double* const delta = factors.deltas + agent * net.units;
+    double norm_sq = 0;
+    for (std::uint32_t l = net.count; l > 0; --l) {
+      const auto& layer = net.layers[l - 1];
+      const double* d = delta + layer.level;
+      const double* a = below(agent, layer);
+      double input_sq = layer.biased ? 1 : 0;
+      input_sq += ordered_sum(block, memory, sparse && l == 1 ? 1 : kSumLanes, layer.inputs,
+                              [&](std::uint32_t i) { return a[i] * a[i]; });
+      norm_sq += ordered_sum(block, memory, kSumLanes, layer.outputs,
+                             [&](std::uint32_t o) { return d[o] * d[o]; }) *
+                 input_sq;
+      if (l == 1) break;
+      double* const d_below = delta + net.layers[l - 2].level;
+      block.each(layer.inputs, [&](std::uint32_t i) {
+        double sum = 0;
+        for (std::uint32_t o = 0; o < layer.outputs; ++o)
+          sum += d[o] * double{x[layer.weights + o * layer.inputs + i]};
+        d_below[i] = net.times_slope(a[i], sum);
+      });
+    }
+    if (lambda > 0)
+      return ordered_sum(block, memory, kSumLanes, dim, [&](std::uint32_t j) {
+        const double g = at(agent, j);
+        return g * g;
+      });
+    return norm_sq;
+  }
+};
+
+/// What batches are made of that does not change: BatchPass and Inputs look at the data so.
+struct BatchInputs {
+  const std::uint32_t* unequal;  ///< of each row, the entries off its background
+  const float* background;       ///< of each row
+  const double* squares;         ///< |row|^2
+};
+
+/// Activations, then deltas, of all samples of a batch: agent x batch x units each.
+template <class Real>
+struct BatchUnits {
+  Real *units, *deltas;
+  Real* column_sums;         ///< agent x outputs of the first layer
+  std::uint32_t* dense;      ///< agent x blocks of rows: the product with the inputs is dense
+  std::uint32_t* left_out;   ///< agent x batch: samples whose gradient is not finite
+  std::uint32_t block_rows;  ///< in a block: kMaxRows of BatchPass
+};
+
+/// Block x, agent x: what Weights and Inputs of the library decide before the products.
+template <class Real>
+struct BatchBeginKernel {
+  static constexpr int kThreads = 128;
+
+  SampleRows rows;
+  bool sparse;
+  BatchInputs inputs;
+  BatchUnits<Real> batch;
+  DenseLayer first;
+  std::uint32_t stride;
+  const Real* X;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const Real* W = X + agent * stride + first.weights;
+    block.each(first.outputs, [&](std::uint32_t o) {
+      Real sum = 0;
+      for (std::uint32_t j = 0; j < first.inputs; ++j) sum += W[std::size_t{o} * first.inputs + j];
+      batch.column_sums[agent * first.outputs + o] = sum;
+    });
+    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+    block.each(blocks, [&](std::uint32_t b) {
+      const std::uint32_t begin = b * batch.block_rows;
+      const std::uint32_t end =
+          begin + batch.block_rows < rows.batch ? begin + batch.block_rows : rows.batch;
+      std::uint64_t entries = 0;
+      for (std::uint32_t s = begin; s < end; ++s) entries += inputs.unequal[rows.row(agent, s)];
+      const auto all = static_cast<double>(std::uint64_t{end - begin} * rows.features);
+      batch.dense[agent * blocks + b] =
+          !sparse && static_cast<double>(entries) > 0.4 * all ? 1 : 0;  // prefers_dense
+    });
+  }
+};
+
+/// Block (agent, group): kGroup samples of the agent through all layers and back, clipped.
+template <class Real>
+struct BatchDeltasKernel {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kGroup = 8;
+
+  SampleRows rows;
+  bool sparse;
+  BatchInputs inputs;
+  BatchUnits<Real> batch;
+  Clipping clipping;
+  Perceptron net;
+  std::uint32_t stride;
+  const Real* X;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const std::uint32_t first = block.y * kGroup;
+    const std::uint32_t count = rows.batch - first < kGroup ? rows.batch - first : kGroup;
+    const Real* x = X + agent * stride;
+    const std::size_t sample = agent * rows.batch + first;
+    Real* const units = batch.units + sample * net.units;
+    Real* const deltas = batch.deltas + sample * net.units;
+    forward(block, agent, first, count, x, units, deltas);
+    const auto& last = net.layers[net.count - 1];
+    block.each(count, [&](std::uint32_t s) {
+      scores_to_delta(last.outputs, deltas + s * net.units + last.level,
+                      rows.labels[rows.row(agent, first + s)]);
+    });
+    for (std::uint32_t l = net.count; l > 1; --l) {
+      const auto& layer = net.layers[l - 1];
+      const auto& below = net.layers[l - 2];
+      block.each(count * layer.inputs, [&](std::uint32_t item) {
+        const std::uint32_t s = item / layer.inputs, i = item % layer.inputs;
+        Real sum = 0;
+        for (std::uint32_t o = 0; o < layer.outputs; ++o)
+          sum += deltas[s * net.units + layer.level + o] * x[layer.weights + o * layer.inputs + i];
+        deltas[s * net.units + below.level + i] =
+            net.times_slope(units[s * net.units + below.level + i], sum);
+      });
+    }
+    auto* const factors = block.memory_as<double>();
+    block.each(count, [&](std::uint32_t s) {
+      factors[s] = clipping.by_sample ? clipping.factor(std::sqrt(squared_norm(
+                                            inputs.squares[rows.row(agent, first + s)],
+                                            units + s * net.units, deltas + s * net.units)))
+                                      : 1;
+      batch.left_out[sample + s] = factors[s] == 0 ? 1 : 0;
+    });
+    block.each(count * net.units, [&](std::uint32_t item) {
+      const double factor = factors[item / net.units];
+      if (factor == 1) return;
+      if (factor == 0) units[item] = 0;
+      deltas[item] = factor == 0 ? Real{0} : deltas[item] * static_cast<Real>(factor);
+    });
+  }
+
+ private:
+  PORTER_DEVICE void forward(const Block& block, std::size_t agent, std::uint32_t first,
+                             std::uint32_t count, const Real* x, Real* units, Real* deltas) const {
+    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+    for (std::uint32_t l = 0; l < net.count; ++l) {
+      const auto& layer = net.layers[l];
+      block.each(count * layer.outputs, [&](std::uint32_t item) {
+        const std::uint32_t s = item / layer.outputs, o = item % layer.outputs;
+        const Real* w = x + layer.weights + std::size_t{o} * layer.inputs;
+        Real z = 0;
+        if (l == 0) {
+          const std::size_t row = rows.row(agent, first + s);
+          const bool dense = batch.dense[agent * blocks + (first + s) / batch.block_rows] != 0;
+          z = dense ? dense_product(rows.values_of(row), w, layer.inputs)
+                    : sparse_product(rows.values_of(row), inputs.background[row], w, layer.inputs,
+                                     batch.column_sums[agent * layer.outputs + o]);
+        } else {
+          const Real* a = units + s * net.units + net.layers[l - 1].level;
+          for (std::uint32_t i = 0; i < layer.inputs; ++i) z += a[i] * w[i];
+        }
+        if (layer.biased) z += x[layer.biases + o];
+        if (l + 1 < net.count)
+          units[s * net.units + layer.level + o] = net.activated(z);
+        else
+          deltas[s * net.units + layer.level + o] = z;
+      });
+    }
+  }
+  PORTER_DEVICE static Real dense_product(const float* f, const Real* w, std::uint32_t size) {
+    Real sum = 0;
+    for (std::uint32_t i = 0; i < size; ++i) sum += Real{f[i]} * w[i];
+    return sum;
+  }
+  PORTER_DEVICE static Real sparse_product(const float* f, float background, const Real* w,
+                                           std::uint32_t size, Real column_sum) {
+    Real sum = Real{background} * column_sum;
+    for (std::uint32_t i = 0; i < size; ++i)
+      if (f[i] != background) sum += (Real{f[i]} - Real{background}) * w[i];
+    return sum;
+  }
+
+  PORTER_DEVICE double squared_norm(double input_sq, const Real* units, const Real* deltas) const {
+    double sum = 0;
+    for (std::uint32_t l = 0; l < net.count; ++l) {
+      const auto& layer = net.layers[l];
+      if (l > 0) input_sq = square(units + net.layers[l - 1].level, layer.inputs);
+      sum += square(deltas + layer.level, layer.outputs) * (input_sq + (layer.biased ? 1 : 0));
+    }
+    return sum;
+  }
+  PORTER_DEVICE static double square(const Real* x, std::uint32_t size) {
+    double s[kSumLanes] = {};
+    for (std::uint32_t i = 0; i < size; ++i) s[i % kSumLanes] += double{x[i]} * double{x[i]};
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+  }
+};
+
+/// Block (agent, tile): the sum of the batch's gradients, BatchPass::add_gradient and finish.
+template <class Real>
+struct BatchSumKernel {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kTile = 1024;
+
+  SampleRows rows;
+  BatchInputs inputs;
+  BatchUnits<Real> batch;
+  Perceptron net;
+  std::uint32_t dim, stride;
+  Real* G;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const std::uint32_t begin = block.y * kTile;
+    block.each(dim - begin < kTile ? dim - begin : kTile, [&](std::uint32_t offset) {
+      const std::uint32_t j = begin + offset;
+      G[agent * stride + j] = entry(agent, j, net.layer_of(j));
+    });
+  }
+
+ private:
+  PORTER_DEVICE Real entry(std::size_t agent, std::uint32_t j, const DenseLayer& layer) const {
+    const std::size_t first = agent * rows.batch * net.units;
+    const Real* deltas = batch.deltas + first + layer.level;
+    if (layer.biased && j >= layer.biases) {
+      Real sum = 0;
+      for (std::uint32_t s = 0; s < rows.batch; ++s)
+        sum += deltas[std::size_t{s} * net.units + (j - layer.biases)];
+      return sum;
+    }
+    const std::uint32_t o = (j - layer.weights) / layer.inputs;
+    const std::uint32_t i = j - layer.weights - o * layer.inputs;
+    if (layer.level == 0) return first_entry(agent, i, deltas + o);
+    const Real* below = batch.units + first + (layer.level - layer.inputs) + i;
+    Real sum = 0;
+    for (std::uint32_t s = 0; s < rows.batch; ++s)
+      sum += deltas[std::size_t{s} * net.units + o] * below[std::size_t{s} * net.units];
+    return sum;
+  }
+
+  // Blocks of rows whose product is dense, then the others' background and what is off it.
+  PORTER_DEVICE Real first_entry(std::size_t agent, std::uint32_t i, const Real* deltas) const {
+    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+    Real sum = 0, backgrounds = 0, others = 0;
+    bool any_sparse = false;
+    for (std::uint32_t s = 0; s < rows.batch; ++s) {
+      const Real d = deltas[std::size_t{s} * net.units];
+      const std::size_t row = rows.row(agent, s);
+      const bool out = batch.left_out[agent * rows.batch + s] != 0;
+      const float f = rows.values_of(row)[i];
+      if (batch.dense[agent * blocks + s / batch.block_rows] != 0) {
+        sum += d * (out ? Real{0} : Real{f});
+        continue;
+      }
+      any_sparse = true;
+      const float background = inputs.background[row];
+      backgrounds += (out ? Real{0} : Real{background}) * d;
+      if (f != background) others += (out ? Real{0} : Real{f} - Real{background}) * d;
+    }
+    return any_sparse ? sum + (backgrounds + others) : sum;
+  }
+};
+
+/// Block x: the scale of agent x's sum of gradients, where means are clipped or not.
+template <class Real>
+struct ScaleKernel {
+  static constexpr int kThreads = 256;
+
+  Clipping clipping;
+  std::uint32_t dim, stride;
+  const Real* G;
+  double* scales;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const Real* g = G + std::size_t{block.x} * stride;
+    double scale = clipping.mean;
+    if (clipping.clips_mean()) {
+      const double square =
+          ordered_sum(block, block.memory_as<double>(), kSumLanes, dim,
+                      [&](std::uint32_t j) { return double{g[j]} * double{g[j]}; });
+      scale *= clipping.factor(std::sqrt(square) * scale);
+    }
+    block.once([&] { scales[block.x] = scale; });
+  }
+};
+
+}  // namespace porter::cuda

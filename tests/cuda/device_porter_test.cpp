@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the CUDA engine, compiled for the host, against the library: whole runs end with
+// the same bits in every matrix of the state, whatever the order in which a step does its work.
+#include "cuda/device_porter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cases.hpp"
+#include "says.hpp"
+
+namespace porter {
+namespace {
+
+// Every case in both precisions.
+void expect_same_runs(std::vector<Case> cases) {
+  for (auto& c : cases)
+    for (const auto precision : {Precision::wide, Precision::narrow}) {
+      c.precision = precision;
+      EXPECT_EQ(run_difference(c), "") << c.name;
+    }
+}
+
+TEST(DevicePorter, HasTheBitsOfTheLibraryForOneSample) { expect_same_runs(one_sample_cases()); }
+TEST(DevicePorter, HasTheBitsOfTheLibraryForBatches) { expect_same_runs(batch_cases()); }
+TEST(DevicePorter, HasTheBitsOfTheLibraryForEveryWayOfMixing) { expect_same_runs(mixing_cases()); }
+
+TEST(DevicePorter, DoesNotDependOnTheOrderOfAStep) {
+  for (const auto order : {Order::backward, Order::interleaved})
+    expect_same_runs({
+        {.name = "mlp", .order = order},
+        {.name = "stored",
+         .compressor = "random_k:0.03",
+         .agents = 34,
+         .rows_per_agent = 3,
+         .features = 260,
+         .model = {.name = "mlp", .hidden = {17}},
+         .rounds = 3,
+         .order = order},
+        {.name = "batches", .batch = 4, .pictures = true, .order = order},
+        {.name = "logistic",
+         .classes = 2,
+         .batch = 3,
+         .model = {.name = "logistic", .lambda = 0.1},
+         .order = order},
+        {.name = "porter-gc", .algorithm = "porter-gc", .batch = 3, .order = order},
+    });
+}
+
+// What a checkpoint holds goes from one to the other.
+void copy_state(Algorithm& from, Algorithm& to) {
+  auto source = from.state(), target = to.state();
+  for (auto& [name, matrix, copied] : target) {
+    const auto there = std::ranges::find(source, name, &NamedRows::name);
+    ASSERT_NE(there, source.end()) << name;
+    std::visit(
+        [&](auto* rows) { *rows = *std::get<std::remove_cv_t<decltype(rows)>>(there->rows); },
+        matrix);
+  }
+  to.traffic() = from.traffic();
+}
+
+TEST(DevicePorter, GoesOnWhereTheLibraryStopped) {
+  for (const auto precision : {Precision::wide, Precision::narrow})
+    for (const char* compressor : {"random_k:0.2", "random_k:0.02"}) {
+      const Case c{.name = "resumed", .compressor = compressor, .precision = precision};
+      Bench bench(c);
+      const auto setup = bench.setup(c);
+      const auto whole = bench.info.make(setup), begun = bench.info.make(setup),
+                 ended = bench.info.make(setup);
+      const auto on_device = make_on_device(setup, bench);
+      for (std::uint32_t round = 1; round <= 9; ++round) whole->step(round);
+      for (std::uint32_t round = 1; round <= 3; ++round) begun->step(round);
+      copy_state(*begun, *on_device);
+      for (std::uint32_t round = 4; round <= 6; ++round) on_device->step(round);
+      copy_state(*on_device, *ended);
+      for (std::uint32_t round = 7; round <= 9; ++round) ended->step(round);
+      EXPECT_EQ(difference(*whole, *ended), "");
+    }
+}
+
+TEST(DevicePorter, HasItsDrawsInOtherMemoryWhereABlockHasTooLittle) {
+  const Case c{.name = "little memory", .batch = 4};
+  Bench bench(c);
+  const auto setup = bench.setup(c);
+  const auto expected = bench.info.make(setup);
+  const auto found = cuda::make_device_porter(
+      setup, bench.request, std::make_unique<Device>(Order::forward, std::size_t{1} << 33, 100));
+  for (std::uint32_t round = 1; round <= 4; ++round) {
+    expected->step(round);
+    found->step(round);
+  }
+  EXPECT_EQ(difference(*expected, *found), "");
+}
+
+TEST(DevicePorter, SaysHowManyAgentsThereIsRoomFor) {
+  const Case c{.name = "no room"};
+  Bench bench(c);
+  const auto setup = bench.setup(c);
+  constexpr std::size_t kFree = (std::size_t{64} << 20) + 40'000;
+  const auto text = what_fails([&] {
+    cuda::make_device_porter(setup, bench.request, std::make_unique<Device>(Order::forward, kFree));
+  });
+  EXPECT_TRUE(says(text, "5 agents (network.agents)")) << text;
+  EXPECT_TRUE(says(text, "room for 3 agents")) << text;
+}
+
+TEST(DevicePorter, RefusesAMessageThatIsTooLong) {
+  Case c{.name = "diverges", .algorithm = "beer"};
+  Bench bench(c);
+  auto setup = bench.setup(c);
+  setup.eta = 1e12;
+  const auto expected = bench.info.make(setup), found = make_on_device(setup, bench);
+  const auto fails_in = [](Algorithm& algorithm) {
+    std::uint32_t round = 1;
+    std::string text;
+    for (; text.empty() && round < 50; ++round) try {
+        algorithm.step(round);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::numeric);
+        text = error.what();
+      }
+    return concat(round, ": ", text);
+  };
+  const auto text = fails_in(*found);
+  EXPECT_TRUE(says(text, "has diverged")) << text;
+  EXPECT_EQ(fails_in(*expected), text);  // one thread: the first agent is the one
+}
+
+TEST(DevicePorter, RunsEveryKernel) {
+  const Case c{.name = "counted"};
+  Bench bench(c);
+  const auto setup = bench.setup(c);
+  cuda::DevicePorter<double> porter(setup, bench.request, std::make_unique<Device>());
+  porter.step(1);
+  EXPECT_EQ(porter.device().launches(), 5);  // masks, messages, batches, gradients, mixing
+}
+
+}  // namespace
+}  // namespace porter

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/offer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "porter/train/trainer.hpp"
+#include "says.hpp"
+
+namespace porter {
+namespace {
+
+RunParts parts_of(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(),
+                   {"run.engine=\"cuda\"", "network.agents=4", "data.name=\"synthetic\"",
+                    "algorithm.rounds=3", "algorithm.step=0.1", "algorithm.consensus=0.3"});
+  return assemble(parse_config("", "c.toml", overrides));
+}
+
+bool is_refused(const std::vector<std::string>& overrides, const std::string& text) {
+  return says(what_fails([&] { cuda::offered(parts_of(overrides)); }), text);
+}
+
+TEST(CudaOffer, TakesWhatItHas) {
+  for (const char* method : {"porter-dp", "porter-gc", "beer"})
+    EXPECT_NO_THROW(cuda::offered(parts_of({concat("algorithm.name=", method)}))) << method;
+}
+
+TEST(CudaOffer, RefusesTheRestByName) {
+  EXPECT_TRUE(is_refused({"algorithm.name=choco-sgd"},
+                         "does not offer algorithm.name = \"choco-sgd\"; it has porter-dp, "
+                         "porter-gc, beer"));
+  EXPECT_TRUE(is_refused({"algorithm.compressor=\"top_k:0.1\""},
+                         "algorithm.compressor = \"top_k:0.1\"; it has random_k, identity"));
+  EXPECT_TRUE(is_refused({"algorithm.name=motef"}, "algorithm.name = \"motef\""));
+  EXPECT_TRUE(is_refused({"algorithm.mask=sweep"}, "algorithm.mask = \"sweep\""));
+  EXPECT_TRUE(is_refused({"privacy.sampler=poisson"}, "privacy.sampler = \"poisson\""));
+  EXPECT_TRUE(is_refused({"model.name=softmax", "model.lambda=0.1", "algorithm.batch=2"},
+                         "model.lambda > 0 for softmax with batches"));
+  EXPECT_TRUE(
+      is_refused({"privacy.noise=secure", "privacy.delta=1e-5"}, "privacy.noise = \"secure\""));
+}
+
+TEST(CudaOffer, SaysWhereTheProcessorIsFaster) {
+  EXPECT_NE(cuda::advice(parts_of({})).find("\"simulate\" is faster"), std::string::npos);
+  EXPECT_EQ(cuda::advice(parts_of({"model.name=mlp", "model.hidden=[400]"})), "");
+}
+
+TEST(CudaOffer, NobodyComputesElsewhereUnasked) {
+  EXPECT_TRUE(
+      says(what_fails([] { Trainer trainer(parts_of({})); }), "programs that call use_cuda"));
+}
+
+}  // namespace
+}  // namespace porter
