@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install` and find_package(porter).
 include(CMakePackageConfigHelpers)
-install(TARGETS porter_lib porter_mpi EXPORT porterTargets)
+install(TARGETS porter_lib porter_mpi porter_cuda_engine EXPORT porterTargets)
 install(DIRECTORY include/porter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/include/porter/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/porter)

@@ -10,6 +10,7 @@
 #include "porter/config/config.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
+#include "porter/cuda/cuda.hpp"
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/ledger.hpp"
 #include "porter/train/train.hpp"

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "live_page.hpp"
 #include "porter/core/error.hpp"
+#include "porter/cuda/cuda.hpp"
 #include "run_ranks.hpp"
 
 namespace porter::cli {
@@ -17,6 +18,11 @@ struct RunArguments {
   RankOptions ranks;
 };
 
+// Where the config says so, a GPU computes.
+void choose_device(RunParts& parts) {
+  if (parts.config.run.engine == EngineKind::cuda) use_cuda(parts);
+}
+
 int run_config(const RunArguments& options) {
   const auto existing = options.out.existing("run");
   const auto config = load_config(options.config, options.overrides);
@@ -24,7 +30,8 @@ int run_config(const RunArguments& options) {
           "run.engine: networked agents are started by porter agent, each with its own data, or "
           "all on this machine by porter cluster");
   if (options.dry_run) {
-    const auto parts = read_and_assemble(config);
+    auto parts = read_and_assemble(config);
+    choose_device(parts);
     print_facts(parts);
     fmt::print("{} evaluations\n\n{}", parts.facts.evaluation_rounds.size(), to_toml(parts.config));
     return 0;
@@ -33,9 +40,10 @@ int run_config(const RunArguments& options) {
   const auto out = options.out.folder(config.algorithm.name);
   std::optional<LivePage> page;
   if (config.run.engine != EngineKind::mpi) start_live_page(options.ranks.live, out, page);
-  const auto status = config.run.engine == EngineKind::mpi
-                          ? run_on_ranks(config, out, existing, options.ranks)
-                          : run_one(config, out, existing, options.ranks.raw_metrics);
+  const auto status =
+      config.run.engine == EngineKind::mpi
+          ? run_on_ranks(config, out, existing, options.ranks)
+          : run_one(config, out, existing, options.ranks.raw_metrics, choose_device);
   return status == TrainStatus::interrupted ? 1 : 0;
 }
 
@@ -73,7 +81,9 @@ void add_run_command(App& app) {
       "model.npz\n"
       "and checkpoint/. Ctrl-C writes a checkpoint. docs/config.md explains the config.\n"
       "On a cluster: mpirun -n RANKS porter run CONFIG --set run.engine=mpi --out DIR, with up to\n"
-      "one rank per agent; the results have the same bits.");
+      "one rank per agent; the results have the same bits. So they have with run.engine=cuda, on "
+      "one\n"
+      "GPU, which docs/gpu.md describes.");
   command->callback([options] { return run_config(*options); });
 }
 

@@ -152,7 +152,7 @@ TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& 
 }
 
 TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
-                    bool raw_metrics) {
+                    bool raw_metrics, const std::function<void(RunParts&)>& prepare) {
   const bool resumes = existing == ExistingRun::resume;
   if (claims_guarantee(config) && measures_statistics(config))
     with_hint(ErrorKind::usage, kFolderHint,
@@ -165,6 +165,7 @@ TrainStatus run_one(const Config& config, const std::filesystem::path& out, Exis
                out.string());
     return TrainStatus::finished;
   }
+  prepare(parts);
   Trainer trainer(std::move(parts));
   if (raw_metrics) trainer.include_raw_metrics();
   auto folder =

@@ -39,8 +39,9 @@ void print_facts(const RunParts& parts);
 TrainStatus train_and_show(const Trainer& trainer, const std::filesystem::path& out,
                            const std::function<TrainStatus(const std::vector<Observer>&)>& train);
 
-/// Does so in the folder.
-TrainStatus run_one(const Config& config, const std::filesystem::path& out, ExistingRun existing,
-                    bool raw_metrics = false);
+/// Does so in the folder. `prepare` may change what the run is made of.
+TrainStatus run_one(
+    const Config& config, const std::filesystem::path& out, ExistingRun existing,
+    bool raw_metrics = false, const std::function<void(RunParts&)>& prepare = [](RunParts&) {});
 
 }  // namespace porter::cli

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh build   builds the check of the CUDA engine into build/cuda: needs nvcc, g++, cmake and what porter
+#                is built from, and no GPU. The folder has all that the programs load, so it can be taken to
+#                a machine that has a GPU and nothing else.
+# run.sh         runs it, on a machine with a GPU, and builds it first where it is not there: whether runs
+#                on the device end with the bits of the library, and what a round takes. A few minutes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+out=build/cuda
+jobs=${JOBS:-$(nproc)}
+
+missing() { echo "run.sh: $*" >&2; exit 3; }
+
+find_nvcc() {
+  local nvcc
+  for nvcc in "$(command -v nvcc || true)" "${CUDA_PATH:-/usr/local/cuda}/bin/nvcc"; do
+    if [ -x "$nvcc" ]; then echo "$nvcc"; return; fi
+  done
+  missing "no nvcc: install the CUDA toolkit, or set CUDA_PATH"
+}
+
+# The libraries that a program loads, but for those that every system and the driver bring.
+take_libraries() {
+  ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' |
+    grep -Ev '/(ld-linux|libc\.|libm\.|libdl\.|librt\.|libpthread\.|libresolv\.|libcuda)' |
+    while read -r library; do cp -Lu "$library" "$out/"; done
+}
+
+build() {
+  local nvcc tool
+  nvcc=$(find_nvcc)
+  for tool in g++ cmake ninja; do command -v $tool >/dev/null || missing "no $tool"; done
+  cmake --preset release -DPORTER_CUDA=ON >"/tmp/porter_cuda.$$" 2>&1 || {
+    cat "/tmp/porter_cuda.$$" >&2
+    missing "cmake found not all that porter is built from; ./porter on a Debian or Ubuntu installs it." \
+      "Or build the check elsewhere (run.sh build), and bring $out here"
+  }
+  cmake --build build/release -j "$jobs" --target porter_lib porter
+  mkdir -p $out
+  # shellcheck disable=SC2016  # the loader expands it
+  "$nvcc" -ccbin g++ -std=c++20 -O3 -arch="${PORTER_CUDA_ARCH:-sm_90}" -fmad=false --expt-relaxed-constexpr \
+    -Xcompiler -ffp-contract=off -Iinclude -Isrc -Isrc/shared -Itests/support -Ibuild/release/include \
+    tests/cuda/check_device.cu build/release/libporter.a -lz -lzstd -lssl -lcrypto -lfmt -ltomlplusplus \
+    -Xlinker '-rpath=$ORIGIN' -o $out/check_device
+  cp build/release/porter $out/
+  cp tests/support/five_agents.toml $out/
+  take_libraries $out/check_device
+  take_libraries $out/porter
+  echo "built $out: $(du -sh $out | cut -f1)"
+}
+
+# train FOLDER OPTION...: porter run; what it said is shown if it fails.
+train() {
+  local folder=$1; shift
+  $out/porter run $out/five_agents.toml --set algorithm.compressor=random_k:0.2 "$@" --out "$folder" >"$folder.log" 2>&1 ||
+    { cat "$folder.log"; return 1; }
+}
+
+same_model() { cmp "$1/model.npz" "$2/model.npz" && echo "porter run, $3: the same model"; }
+
+# porter run on either engine gives the same model, also where one goes on after the other.
+check_command() {
+  local runs=$out/runs engine
+  export LD_LIBRARY_PATH=$PWD/$out
+  rm -rf $runs && mkdir $runs
+  for engine in simulate cuda; do
+    train $runs/dp-$engine --set run.engine=$engine
+    train $runs/gc-$engine --set run.engine=$engine --set algorithm.name=porter-gc
+  done
+  same_model $runs/dp-simulate $runs/dp-cuda porter-dp
+  same_model $runs/gc-simulate $runs/gc-cuda porter-gc
+  set -- --set algorithm.name=porter-gc --set algorithm.rounds=90 --resume
+  train $runs/gc-simulate --set run.engine=cuda "$@"
+  train $runs/gc-cuda --set run.engine=simulate "$@"
+  same_model $runs/gc-simulate $runs/gc-cuda "the other engine goes on"
+}
+
+if [ "${1:-}" = build ]; then build; exit; fi
+[ -x $out/check_device ] || build
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+if [ ! -e /dev/nvidia0 ] && ! command -v nvidia-smi >/dev/null; then missing "no GPU here (no /dev/nvidia0, no nvidia-smi)"; fi
+status=0
+timeout 400 $out/check_device || status=$?
+set +e  # of which a condition would make nothing
+(set -e; check_command)
+[ $? -eq 0 ] || status=1
+exit $status
