@@ -49,7 +49,7 @@ class DeviceGradients {
     wide_ = {device, sizes.wide * agents_};
     own_ = {device, sizes.own * agents_};
     units_ = {device, sizes.units * agents_};
-    flags_ = {device, sizes.flags * agents_};
+    samples_ = {device, sizes.samples * agents_};
   }
 
   /// Those of a round at X, for `at` of the view.
@@ -83,7 +83,7 @@ class DeviceGradients {
                                      std::uint32_t stride) {
     const Sizes sizes(setup, request, stride);
     return sizes.picks * 4 + sizes.wide * 8 + sizes.own * sizeof(Real) +
-           sizes.units * sizeof(Unit) + sizes.flags * 4;
+           sizes.units * sizeof(Real) + sizes.samples * sizeof(BatchSample);
   }
   static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
     const auto kind = kind_of(setup, request);
@@ -92,7 +92,6 @@ class DeviceGradients {
 
  private:
   enum class Kind { linear, sample, batch };
-  using Unit = double;  // large enough for what units of either type take
 
   static Kind kind_of(const AlgorithmSetup& setup, const Request& request) {
     if (find_model(request.model.name).single_score()) return Kind::linear;
@@ -109,7 +108,7 @@ class DeviceGradients {
 
   /// Numbers of each kind that an agent needs.
   struct Sizes {
-    std::size_t picks, wide = 0, own = 0, units = 0, flags = 0;
+    std::size_t picks, wide = 0, own = 0, units = 0, samples = 0;
 
     Sizes(const AlgorithmSetup& setup, const Request& request, std::uint32_t stride)
         : picks(setup.gradients.sampler.batch()) {
@@ -126,11 +125,9 @@ class DeviceGradients {
       }
       own = stride;
       units = 2 * picks * net.units + net.layers[0].outputs;
-      flags = picks + blocks_of(picks);
+      samples = picks;
     }
   };
-  static constexpr std::uint32_t kBlockRows = 128;  // kMaxRows of BatchPass: part of the format
-  static std::size_t blocks_of(std::size_t batch) { return (batch + kBlockRows - 1) / kBlockRows; }
 
   MaskKernel pick_kernel(std::uint32_t round) const {
     constexpr std::uint32_t kOneTile = 1U << 31;
@@ -183,13 +180,9 @@ class DeviceGradients {
 
   void compute_batch(const Real* X) {
     const std::size_t samples = agents_ * rows_.batch;
-    auto* const units = reinterpret_cast<Real*>(units_.data());
-    const BatchUnits<Real> batch{units,
-                                 units + samples * net_.units,
-                                 units + 2 * samples * net_.units,
-                                 flags_.data() + samples,
-                                 flags_.data(),
-                                 kBlockRows};
+    Real* const units = units_.data();
+    const BatchUnits<Real> batch{units, units + samples * net_.units,
+                                 units + 2 * samples * net_.units, samples_.data()};
     const auto inputs = data_.inputs();
     device_.launch(
         {agents_, 1}, 0,
@@ -197,10 +190,10 @@ class DeviceGradients {
     using Deltas = BatchDeltasKernel<Real>;
     device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup},
                    Deltas::kGroup * sizeof(double),
-                   Deltas{rows_, data_.sparse(), inputs, batch, clipping_, net_, stride_, X});
+                   Deltas{rows_, inputs, batch, clipping_, net_, stride_, X});
     using Sum = BatchSumKernel<Real>;
     device_.launch({agents_, (dim_ + Sum::kTile - 1) / Sum::kTile}, 0,
-                   Sum{rows_, inputs, batch, net_, dim_, stride_, own_.data()});
+                   Sum{rows_, batch, net_, dim_, stride_, own_.data()});
     device_.launch({agents_, 1}, kSumBytes,
                    ScaleKernel<Real>{clipping_, dim_, stride_, own_.data(), scales_.data()});
   }
@@ -216,10 +209,10 @@ class DeviceGradients {
   DeviceData<Real> data_;
   SampleRows rows_;
   Array<double> scales_;
-  Array<std::uint32_t> picks_, pick_starts_, scratch_, flags_;
+  Array<std::uint32_t> picks_, pick_starts_, scratch_;
   Array<double> wide_;  // rows, or what a sample's gradient is made of
-  Array<Real> own_;
-  Array<Unit> units_;
+  Array<Real> own_, units_;
+  Array<BatchSample> samples_;
 };
 
 }  // namespace porter::cuda

@@ -204,15 +204,26 @@ struct BatchInputs {
   const double* squares;         ///< |row|^2
 };
 
-/// Activations, then deltas, of all samples of a batch: agent x batch x units each.
+/// A sample of a batch, for the one who adds up gradients.
+struct BatchSample {
+  enum Kind : std::uint32_t {
+    dense,    ///< its product with the inputs is that of all features
+    sparse,   ///< of the background, and of what is off it
+    left_out  ///< its gradient is not finite
+  };
+  std::uint64_t row;
+  float background;
+  Kind kind;
+};
+
+/// Activations and deltas of all samples of a batch, agent x batch x units each.
 template <class Real>
 struct BatchUnits {
   Real *units, *deltas;
-  Real* column_sums;         ///< agent x outputs of the first layer
-  std::uint32_t* dense;      ///< agent x blocks of rows: the product with the inputs is dense
-  std::uint32_t* left_out;   ///< agent x batch: samples whose gradient is not finite
-  std::uint32_t block_rows;  ///< in a block: kMaxRows of BatchPass
+  Real* column_sums;     ///< agent x outputs of the first layer
+  BatchSample* samples;  ///< agent x batch
 };
+inline constexpr std::uint32_t kBlockRows = 128;  ///< kMaxRows of BatchPass: part of the format
 
 /// Block x, agent x: what Weights and Inputs of the library decide before the products.
 template <class Real>
@@ -235,16 +246,19 @@ struct BatchBeginKernel {
       for (std::uint32_t j = 0; j < first.inputs; ++j) sum += W[std::size_t{o} * first.inputs + j];
       batch.column_sums[agent * first.outputs + o] = sum;
     });
-    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+    const std::uint32_t blocks = (rows.batch + kBlockRows - 1) / kBlockRows;
     block.each(blocks, [&](std::uint32_t b) {
-      const std::uint32_t begin = b * batch.block_rows;
-      const std::uint32_t end =
-          begin + batch.block_rows < rows.batch ? begin + batch.block_rows : rows.batch;
+      const std::uint32_t begin = b * kBlockRows;
+      const std::uint32_t end = begin + kBlockRows < rows.batch ? begin + kBlockRows : rows.batch;
       std::uint64_t entries = 0;
       for (std::uint32_t s = begin; s < end; ++s) entries += inputs.unequal[rows.row(agent, s)];
       const auto all = static_cast<double>(std::uint64_t{end - begin} * rows.features);
-      batch.dense[agent * blocks + b] =
-          !sparse && static_cast<double>(entries) > 0.4 * all ? 1 : 0;  // prefers_dense
+      const bool dense = !sparse && static_cast<double>(entries) > 0.4 * all;  // prefers_dense
+      for (std::uint32_t s = begin; s < end; ++s) {
+        const std::size_t row = rows.row(agent, s);
+        batch.samples[agent * rows.batch + s] = {row, inputs.background[row],
+                                                 dense ? BatchSample::dense : BatchSample::sparse};
+      }
     });
   }
 };
@@ -256,7 +270,6 @@ struct BatchDeltasKernel {
   static constexpr std::uint32_t kGroup = 8;
 
   SampleRows rows;
-  bool sparse;
   BatchInputs inputs;
   BatchUnits<Real> batch;
   Clipping clipping;
@@ -272,11 +285,12 @@ struct BatchDeltasKernel {
     const std::size_t sample = agent * rows.batch + first;
     Real* const units = batch.units + sample * net.units;
     Real* const deltas = batch.deltas + sample * net.units;
-    forward(block, agent, first, count, x, units, deltas);
+    BatchSample* const samples = batch.samples + sample;
+    forward(block, agent, count, samples, x, units, deltas);
     const auto& last = net.layers[net.count - 1];
     block.each(count, [&](std::uint32_t s) {
       scores_to_delta(last.outputs, deltas + s * net.units + last.level,
-                      rows.labels[rows.row(agent, first + s)]);
+                      rows.labels[samples[s].row]);
     });
     for (std::uint32_t l = net.count; l > 1; --l) {
       const auto& layer = net.layers[l - 1];
@@ -292,11 +306,12 @@ struct BatchDeltasKernel {
     }
     auto* const factors = block.memory_as<double>();
     block.each(count, [&](std::uint32_t s) {
-      factors[s] = clipping.by_sample ? clipping.factor(std::sqrt(squared_norm(
-                                            inputs.squares[rows.row(agent, first + s)],
-                                            units + s * net.units, deltas + s * net.units)))
-                                      : 1;
-      batch.left_out[sample + s] = factors[s] == 0 ? 1 : 0;
+      factors[s] =
+          clipping.by_sample
+              ? clipping.factor(std::sqrt(squared_norm(
+                    inputs.squares[samples[s].row], units + s * net.units, deltas + s * net.units)))
+              : 1;
+      if (factors[s] == 0) samples[s].kind = BatchSample::left_out;
     });
     block.each(count * net.units, [&](std::uint32_t item) {
       const double factor = factors[item / net.units];
@@ -307,9 +322,9 @@ struct BatchDeltasKernel {
   }
 
  private:
-  PORTER_DEVICE void forward(const Block& block, std::size_t agent, std::uint32_t first,
-                             std::uint32_t count, const Real* x, Real* units, Real* deltas) const {
-    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+  PORTER_DEVICE void forward(const Block& block, std::size_t agent, std::uint32_t count,
+                             const BatchSample* samples, const Real* x, Real* units,
+                             Real* deltas) const {
     for (std::uint32_t l = 0; l < net.count; ++l) {
       const auto& layer = net.layers[l];
       block.each(count * layer.outputs, [&](std::uint32_t item) {
@@ -317,11 +332,12 @@ struct BatchDeltasKernel {
         const Real* w = x + layer.weights + std::size_t{o} * layer.inputs;
         Real z = 0;
         if (l == 0) {
-          const std::size_t row = rows.row(agent, first + s);
-          const bool dense = batch.dense[agent * blocks + (first + s) / batch.block_rows] != 0;
-          z = dense ? dense_product(rows.values_of(row), w, layer.inputs)
-                    : sparse_product(rows.values_of(row), inputs.background[row], w, layer.inputs,
-                                     batch.column_sums[agent * layer.outputs + o]);
+          const auto& [row, background, kind] = samples[s];
+          const float* f = rows.values_of(row);
+          z = kind == BatchSample::dense
+                  ? dense_product(f, w, layer.inputs)
+                  : sparse_product(f, background, w, layer.inputs,
+                                   batch.column_sums[agent * layer.outputs + o]);
         } else {
           const Real* a = units + s * net.units + net.layers[l - 1].level;
           for (std::uint32_t i = 0; i < layer.inputs; ++i) z += a[i] * w[i];
@@ -370,7 +386,6 @@ struct BatchSumKernel {
   static constexpr std::uint32_t kTile = 1024;
 
   SampleRows rows;
-  BatchInputs inputs;
   BatchUnits<Real> batch;
   Perceptron net;
   std::uint32_t dim, stride;
@@ -405,26 +420,24 @@ struct BatchSumKernel {
     return sum;
   }
 
-  // Blocks of rows whose product is dense, then the others' background and what is off it.
+  // Rows whose product is dense, then the others' background and what is off it. A sum that begins
+  // with 0 is never -0, so zeros may be added or not.
   PORTER_DEVICE Real first_entry(std::size_t agent, std::uint32_t i, const Real* deltas) const {
-    const std::uint32_t blocks = (rows.batch + batch.block_rows - 1) / batch.block_rows;
+    const BatchSample* samples = batch.samples + agent * rows.batch;
     Real sum = 0, backgrounds = 0, others = 0;
-    bool any_sparse = false;
     for (std::uint32_t s = 0; s < rows.batch; ++s) {
+      const auto [row, background, kind] = samples[s];
+      if (kind == BatchSample::left_out) continue;
       const Real d = deltas[std::size_t{s} * net.units];
-      const std::size_t row = rows.row(agent, s);
-      const bool out = batch.left_out[agent * rows.batch + s] != 0;
-      const float f = rows.values_of(row)[i];
-      if (batch.dense[agent * blocks + s / batch.block_rows] != 0) {
-        sum += d * (out ? Real{0} : Real{f});
+      const float f = rows.values[row * rows.features + i];
+      if (kind == BatchSample::dense) {
+        sum += d * Real{f};
         continue;
       }
-      any_sparse = true;
-      const float background = inputs.background[row];
-      backgrounds += (out ? Real{0} : Real{background}) * d;
-      if (f != background) others += (out ? Real{0} : Real{f} - Real{background}) * d;
+      backgrounds += Real{background} * d;
+      if (f != background) others += (Real{f} - Real{background}) * d;
     }
-    return any_sparse ? sum + (backgrounds + others) : sum;
+    return sum + (backgrounds + others);
   }
 };
 

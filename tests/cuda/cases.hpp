@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct Case {
   ModelOptions model = {.name = "mlp", .hidden = {5}};
   Precision precision = Precision::wide;
   bool sparse = false, pictures = false;
+  bool broken = false;  // each agent has a record whose gradient is not finite
   std::string clip = "smooth:0.7";
   std::uint32_t gossip = 1, rounds = 6;
   Mask mask = Mask::own;
@@ -61,6 +63,10 @@ struct Bench {
         start(model->dim()),
         info(find_algorithm(c.algorithm)),
         request{.model = c.model, .scores = c.classes} {
+    if (c.broken)
+      for (std::size_t row = 1; row < data.rows(); row += c.rows_per_agent)
+        data.values[data.sparse() ? data.row_starts[row] : row * c.features + 1] =
+            std::numeric_limits<float>::infinity();
     RngStream(3, Draw::start, 0, 0).fill_normal(start);
     for (double& x : start) x *= 0.3;
   }
@@ -160,6 +166,12 @@ inline std::vector<Case> one_sample_cases() {
       {.name = "sparse, not regularised", .classes = 2, .model = plain, .sparse = true},
       {.name = "linear clipping", .clip = "linear:0.2"},
       {.name = "porter-gc", .algorithm = "porter-gc"},
+      {.name = "broken records", .rows_per_agent = 2, .broken = true},
+      {.name = "broken records, logistic",
+       .rows_per_agent = 2,
+       .classes = 2,
+       .model = logistic,
+       .broken = true},
       {.name = "beer", .algorithm = "beer"},
   };
 }
@@ -187,6 +199,14 @@ inline std::vector<Case> batch_cases() {
        .batch = 3,
        .model = {.name = "mlp", .hidden = {6, 5}, .activation = ActivationKind::tanh}},
       {.name = "porter-gc", .algorithm = "porter-gc", .batch = 4},
+      {.name = "broken records", .batch = 6, .broken = true},
+      {.name = "broken pictures", .batch = 6, .pictures = true, .broken = true},
+      {.name = "broken batches", .algorithm = "porter-gc", .batch = 6, .broken = true},
+      {.name = "broken records, logistic",
+       .classes = 2,
+       .batch = 6,
+       .model = logistic,
+       .broken = true},
       {.name = "beer", .algorithm = "beer", .batch = 4},
       {.name = "logistic", .classes = 2, .batch = 4, .model = logistic},
       {.name = "sparse logistic", .classes = 2, .batch = 4, .model = logistic, .sparse = true},
