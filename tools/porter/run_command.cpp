@@ -20,7 +20,9 @@ struct RunArguments {
 
 // Where the config says so, a GPU computes.
 void choose_device(RunParts& parts) {
-  if (parts.config.run.engine == EngineKind::cuda) use_cuda(parts);
+  if (parts.config.run.engine != EngineKind::cuda) return;
+  const auto advice = use_cuda(parts);
+  if (!advice.empty()) fmt::print("note: {}\n", advice);
 }
 
 int run_config(const RunArguments& options) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "porter/train/assemble.hpp"
 
 namespace porter {
@@ -9,7 +11,7 @@ namespace porter {
 /// gives; checkpoints go from one to the other. Between `assemble` and the trainer, in programs
 /// that link porter::cuda. Error{usage} names what the engine does not offer, or says that this
 /// build is without CUDA. The trainer then is an Error{io} where there is no device, or no room on
-/// it.
-void use_cuda(RunParts& parts);
+/// it. Returns what the user should know; empty: nothing.
+std::string use_cuda(RunParts& parts);
 
 }  // namespace porter

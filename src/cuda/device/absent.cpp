@@ -5,7 +5,7 @@
 
 namespace porter {
 
-void use_cuda(RunParts&) {
+std::string use_cuda(RunParts&) {
   fail(
       ErrorKind::usage,
       "run.engine = \"cuda\": this porter was built without CUDA: install the CUDA toolkit (nvcc), "

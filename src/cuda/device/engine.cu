@@ -4,13 +4,13 @@
 
 namespace porter {
 
-void use_cuda(RunParts& parts) {
+std::string use_cuda(RunParts& parts) {
   const auto request = cuda::offered(parts);
-  if (auto note = cuda::advice(parts); !note.empty()) parts.facts.notes.push_back(std::move(note));
   parts.make = [request](const AlgorithmSetup& setup) {
     return cuda::make_device_porter(setup, request, std::make_unique<cuda::Device>());
   };
   parts.on_device = true;
+  return cuda::advice(parts);
 }
 
 }  // namespace porter
