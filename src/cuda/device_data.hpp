@@ -23,7 +23,7 @@ class DeviceData {
       columns_ = {device, std::span<const std::uint32_t>(data.columns)};
       const std::vector<std::uint64_t> starts(data.row_starts.begin(), data.row_starts.end());
       starts_ = {device, std::span<const std::uint64_t>(starts)};
-    } else if (sparse_) {
+    } else if (sparse_ || !data.lent_rows.empty()) {
       values_ = {device, std::span<const float>(all_features(data))};
     } else {
       values_ = {device, std::span<const float>(data.values)};
@@ -46,7 +46,7 @@ class DeviceData {
   /// Of the device.
   static std::size_t bytes(const Dataset& data, bool layered, bool batches) {
     const std::size_t per_row = sizeof(float) + (layered && batches ? 16 : 0);
-    const std::size_t values = layered ? data.rows() * data.features : data.values.size();
+    const std::size_t values = layered ? data.rows() * data.features : data.entries();
     return data.rows() * per_row + values * sizeof(float) +
            (data.sparse() && !layered ? 4 * data.columns.size() + 8 * data.row_starts.size() : 0);
   }
@@ -57,7 +57,7 @@ class DeviceData {
     for (std::size_t row = 0; row < data.rows(); ++row) {
       const auto sample = data[row];
       for (std::size_t i = 0; i < sample.values.size(); ++i)
-        values[row * data.features + sample.columns[i]] = sample.values[i];
+        values[row * data.features + (sample.sparse ? sample.columns[i] : i)] = sample.values[i];
     }
     return values;
   }
