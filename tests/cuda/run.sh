@@ -24,7 +24,7 @@ find_nvcc() {
 take_libraries() {
   ldd "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' |
     grep -Ev '/(ld-linux|libc\.|libm\.|libdl\.|librt\.|libpthread\.|libresolv\.|libcuda)' |
-    while read -r library; do cp -Lu "$library" "$out/"; done
+    while read -r library; do [ "$library" -ef "$out/${library##*/}" ] || cp -Lu "$library" "$out/"; done
 }
 
 build() {
