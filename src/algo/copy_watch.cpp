@@ -67,7 +67,23 @@ void CopyWatch<Real>::take(const Exchange::Incoming& message) {
     }
   if (surrogates_.shares(message.sender)) return;  // there is no copy
   if (!message.dense.empty() && wrong_.contains(message.sender)) return repair(message);
-  if (compares_copies()) compare(message);
+  if (!compares_copies()) return;
+  if (surrogates_.mixes_copies())
+    claims_[message.sender] = message.digest;
+  else
+    compare(message.sender, message.digest, surrogates_.proof(message.sender));
+}
+
+template <class Real>
+void CopyWatch<Real>::finish() {
+  surrogates_.distrust(wrong_);
+  if (!claims_.empty()) surrogates_.prove_while_mixing();
+}
+
+template <class Real>
+void CopyWatch<Real>::mixed() {
+  for (const auto& [sender, digest] : std::exchange(claims_, {}))
+    exchange_.naming(sender, [&] { compare(sender, digest, surrogates_.mixed_proof(sender)); });
 }
 
 // Copies are compared once in a period, and one that differs is asked for no more often than that.
@@ -80,9 +96,8 @@ void CopyWatch<Real>::count_request(std::uint32_t asker, std::uint32_t agent) {
 }
 
 template <class Real>
-void CopyWatch<Real>::compare(const Exchange::Incoming& message) {
-  const auto sender = message.sender;
-  if (surrogates_.proof(sender) == message.digest || !wrong_.try_emplace(sender).second) return;
+void CopyWatch<Real>::compare(std::uint32_t sender, std::uint64_t digest, std::uint64_t proof) {
+  if (proof == digest || !wrong_.try_emplace(sender).second) return;
   exchange_.report(concat("step ", step_, ": the copy of ", exchange_.name(sender),
                           "'s surrogate differs from its own; ",
                           step_ == last_step_ ? "too late to ask, so the last steps are not what "

@@ -14,7 +14,8 @@ namespace porter {
 /// Proves that both ends hold the same Q, and repairs copies that differ. In every eighth step and
 /// in the last one messages carry a digest of the sender's Q. A copy that disagrees in step t is
 /// reported; the messages of t + 1 ask for it, those of t + 2 bring it. Until then no stored gap is
-/// built from that copy; gaps that are not stored have no other source.
+/// built from that copy; gaps that are not stored have no other source, and the copies that they
+/// are summed up from are compared on that way.
 template <class Real>
 class CopyWatch {
  public:
@@ -28,7 +29,9 @@ class CopyWatch {
   void send(std::size_t agent);
   void take(const Exchange::Incoming& message);
   /// When the messages of a step are in.
-  void finish() { surrogates_.distrust(wrong_); }
+  void finish();
+  /// When the surrogates are mixed.
+  void mixed();
 
  private:
   // A copy of Q that differs from its sender's.
@@ -44,7 +47,7 @@ class CopyWatch {
 
   bool compares_copies() const;
   void count_request(std::uint32_t asker, std::uint32_t agent);
-  void compare(const Exchange::Incoming& message);
+  void compare(std::uint32_t sender, std::uint64_t digest, std::uint64_t proof);
   void repair(const Exchange::Incoming& message);
 
   Exchange& exchange_;
@@ -55,7 +58,8 @@ class CopyWatch {
   std::vector<std::uint32_t> wanted_;       // of them, those that this step's messages ask for
   std::set<std::uint32_t> replies_, replies_next_;  // hosted agents that were asked for their Q
   std::map<std::pair<std::uint32_t, std::uint32_t>, Requests> requests_;  // by asker and agent
-  std::set<std::uint32_t> repaired_;  // senders whose copies this step has replaced
+  std::set<std::uint32_t> repaired_;               // senders whose copies this step has replaced
+  std::map<std::uint32_t, std::uint64_t> claims_;  // digests to compare when mixed, by sender
 };
 
 }  // namespace porter

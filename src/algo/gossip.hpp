@@ -39,7 +39,7 @@ class Gossip {
     start(number);
     team_.for_each([&](std::size_t agent) { share(agent, [&](States S) { publish(agent, S); }); });
     collect();
-    surrogates_.mix(update);
+    mix(update);
   }
 
   /// The parts of a step, in this order; publish on any thread.
@@ -66,6 +66,7 @@ class Gossip {
   template <class Update>
   void mix(const Update& update) {
     surrogates_.mix(update);
+    if (watch_) watch_->mixed();
   }
 
   const BasicRows<Real>& Q(std::size_t channel) const { return surrogates_.Q(channel); }

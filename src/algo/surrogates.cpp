@@ -8,6 +8,7 @@
 #include "algo/gaps.hpp"
 #include "comm/replica_digest.hpp"
 #include "core/vector_math.hpp"
+#include "core/vectors.hpp"
 #include "mix_rows.hpp"
 #include "porter/core/error.hpp"
 
@@ -18,6 +19,25 @@ namespace {
 template <class Real>
 constexpr double kRounding = sizeof(Real) < sizeof(double) ? 1e-4 : 1e-9;
 
+// Brings values to the second-level cache, by reading them: memory answers plain loads, line after
+// line, faster than prefetches.
+template <class Real>
+void touch(std::span<const Real> values) {
+  const auto* const from = values.data();
+  const std::size_t size = values.size();
+  [[maybe_unused]] const volatile Real read = with_vectors([=]<Width lanes>() PORTER_INLINE {
+    constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
+    Register<Real, kSize> sums = {}, part;
+    for (std::size_t i = 0; i + kSize <= size; i += kSize) {
+      std::memcpy(&part, from + i, sizeof part);
+      sums += part;
+    }
+    Real sum = 0;
+    for (std::size_t lane = 0; lane < kSize; ++lane) sum += sums[lane];
+    return sum;
+  });
+}
+
 }  // namespace
 
 template <class Real>
@@ -25,16 +45,17 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
                              const std::vector<Channel>& channels)
     : team_(team), link_(link), dim_(setup.start.size()), unproven_(team.agents) {
   for (const auto agent : team.hosted) incoming_to_hosted_.push_back(link.incoming(agent));
-  if (setup.exchange) sources_ = setup.exchange->sources();
   const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
   stores_gaps_ = should_store_gaps(team.agents, kept, dim_);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
   if (setup.exchange && !stores_gaps_)
     if (auto memory = setup.exchange->share(SharedRows<Real>::bytes(channels.size(), dim_)))
       shared_.emplace(std::move(memory), dim_);
+  if (setup.exchange)
+    for (const auto sender : setup.exchange->sources())
+      shares(sender) ? link_.leave_unread(sender) : copied_.push_back(sender);
   auto known = team.hosted;  // whose Q are in the matrices
-  for (const auto sender : sources_)
-    shares(sender) ? link_.leave_unread(sender) : known.push_back(sender);
+  known.insert(known.end(), copied_.begin(), copied_.end());
   for (const auto& channel : channels) {
     // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
     BasicRows<Real> gap(stores_gaps_ ? team.agents : 0, dim_);
@@ -43,7 +64,7 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
     auto& state = channels_.emplace_back();
     state.Q = std::move(Q);
     state.gap = std::move(gap);
-    state.backlogs.resize(sources_.empty() ? 0 : team.agents);
+    state.backlogs.resize(copied_.empty() ? 0 : team.agents);
     state.previous.resize(shared_ ? team.agents : 0);
     for (std::size_t i = 0; i < team.agents; ++i) state.rows.push_back(state.Q.row(i).data());
   }
@@ -56,7 +77,7 @@ void Surrogates<Real>::start(std::uint32_t step) {
   step_ = step;
   if (shared_) start_shared();
   for (std::size_t c = 0; c < channels_.size(); ++c)
-    for (const auto sender : sources_) {  // the link's place is for the next message
+    for (const auto sender : copied_) {  // the link's place is for the next message
       auto& backlog = channels_[c].backlogs[sender];
       if (!std::exchange(backlog.latest, false)) continue;
       backlog.kept.resize(std::max(backlog.kept.size(), backlog.older + 1));
@@ -130,12 +151,18 @@ std::span<const Real> Surrogates<Real>::stored_gap(std::size_t channel, const Ti
 }
 
 template <class Real>
-void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const {
+void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) {
   const std::size_t channel_size = team_.hosted.size() * whole_lines<Real>(size);
   gaps.resize(channels_.size() * channel_size);
-  for (std::size_t c = 0; c < channels_.size(); ++c)
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    for (std::size_t i = 0; i < copied_.size(); ++i) {
+      catch_up(c, copied_[i], first, size);
+      if (proving_)
+        measured_[place_of(first / kCopyStretch, c, i)] = measure(c, copied_[i], first, size);
+    }
     mix_rows<Real>(incoming_to_hosted_, channels_[c].rows, first, size,
                    std::span(gaps).subspan(c * channel_size, channel_size));
+  }
 }
 
 template <class Real>
@@ -154,30 +181,25 @@ void Surrogates<Real>::catch_up(std::size_t channel, std::size_t sender, std::si
                                 std::size_t size) {
   const auto& backlog = channels_[channel].backlogs[sender];
   if (backlog.older == 0 && !backlog.latest) return;
-  for (const std::size_t end = first + size; first < end; first += kTileSize) {
-    const auto tile =
-        channels_[channel].Q.row(sender).subspan(first, std::min(kTileSize, end - first));
-    prefetch(tile);
-    for (std::size_t i = 0; i < backlog.older; ++i) add_decoded(1.0, backlog.kept[i], first, tile);
-    if (backlog.latest) add_decoded(1.0, link_.message(channel, sender), first, tile);
+  for (const std::size_t end = first + size; first < end; first += kCopyStretch) {
+    const auto part =
+        channels_[channel].Q.row(sender).subspan(first, std::min(kCopyStretch, end - first));
+    touch<Real>(part);
+    for (std::size_t i = 0; i < backlog.older; ++i) add_decoded(1.0, backlog.kept[i], first, part);
+    if (backlog.latest) add_decoded(1.0, link_.message(channel, sender), first, part);
   }
-}
-
-template <class Real>
-void Surrogates<Real>::catch_up(std::size_t first, std::size_t size) {
-  for (std::size_t c = 0; c < channels_.size(); ++c)
-    for (const auto sender : sources_) catch_up(c, sender, first, size);
 }
 
 template <class Real>
 void Surrogates<Real>::caught_up() {
   for (auto& channel : channels_)
-    for (const auto sender : sources_) channel.backlogs[sender].clear();
+    for (const auto sender : copied_) channel.backlogs[sender].clear();
 }
 
 template <class Real>
 void Surrogates<Real>::catch_up_all() {
-  catch_up(0, dim_);
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    for (const auto sender : copied_) catch_up(c, sender, 0, dim_);
   caught_up();
 }
 
@@ -188,23 +210,42 @@ std::uint64_t Surrogates<Real>::digest(std::size_t agent) const {
   return sum;
 }
 
-// Tile by tile: a copy is read from memory once for all that is done to it.
+template <class Real>
+typename Surrogates<Real>::Measure Surrogates<Real>::measure(std::size_t channel,
+                                                             std::size_t sender, std::size_t first,
+                                                             std::size_t size) const {
+  const auto part = Q(channel, sender).subspan(first, size);
+  return {squared_norm(part), replica_digest(part, static_cast<std::uint32_t>(channel), first)};
+}
+
+// Stretch by stretch: a copy is read from memory once for all that is done to it.
 template <class Real>
 std::uint64_t Surrogates<Real>::proof(std::size_t sender) {
-  std::uint64_t sum = 0;
-  for (std::uint32_t c = 0; c < channels_.size(); ++c) {
-    double squares = 0;
-    for (std::size_t first = 0; first < dim_; first += kTileSize) {
-      const std::size_t size = std::min(kTileSize, dim_ - first);
+  Measure all;
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    all.squares = 0;
+    for (std::size_t first = 0; first < dim_; first += kCopyStretch) {
+      const std::size_t size = std::min(kCopyStretch, dim_ - first);
       catch_up(c, sender, first, size);
-      const auto tile = Q(c, sender).subspan(first, size);
-      squares += squared_norm(tile);
-      sum += replica_digest(tile, c, first);
+      all += measure(c, sender, first, size);
     }
     channels_[c].backlogs[sender].clear();
-    check_received(std::sqrt(squares), link_.bound(c), link_.step());
+    check_received(std::sqrt(all.squares), link_.bound(c), link_.step());
   }
-  return sum;
+  return all.digest;
+}
+
+template <class Real>
+std::uint64_t Surrogates<Real>::mixed_proof(std::size_t sender) const {
+  const auto copy = static_cast<std::size_t>(std::ranges::find(copied_, sender) - copied_.begin());
+  Measure all;
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    all.squares = 0;
+    for (std::size_t stretch = 0; stretch < stretches(); ++stretch)
+      all += measured_[place_of(stretch, c, copy)];
+    check_received(std::sqrt(all.squares), link_.bound(c), link_.step());
+  }
+  return all.digest;
 }
 
 template <class Real>

@@ -26,8 +26,9 @@ namespace porter {
 ///
 /// Copies of the Q of agents in other processes are in no cache, so every way through them counts:
 /// they take a message when the gaps are summed up, tile by tile, and where gaps are stored and
-/// nothing reads the copies they take several messages at once. Where gaps are summed up and
-/// processes share memory there are no copies: all read the Q that its own agent moves.
+/// nothing reads the copies they take several messages at once. They are proved on the same way,
+/// when a mixing was asked for it. Where gaps are summed up and processes share memory there are no
+/// copies: all read the Q that its own agent moves.
 template <class Real>
 class Surrogates {
  public:
@@ -64,6 +65,11 @@ class Surrogates {
   /// The same of a sender elsewhere, whose copies have taken all messages then. Error{protocol} if
   /// one of its Q is beyond its bound: many messages may be too much together.
   std::uint64_t proof(std::size_t sender);
+  /// Whether mix reads all copies; then it can take their proofs along.
+  bool mixes_copies() const { return !stores_gaps_; }
+  void prove_while_mixing() { proving_ = true; }
+  /// As proof(sender), by the last mix.
+  std::uint64_t mixed_proof(std::size_t sender) const;
   /// The copy of a sender's Q becomes this: the bytes of doubles, a vector per channel.
   void replace(std::size_t sender, std::span<const std::span<const std::byte>> dense);
   /// A gap is a sum of messages, so it may be right where a copy of Q was wrong; then it stays, and
@@ -91,16 +97,36 @@ class Surrogates {
     std::vector<const Real*> rows;  // per agent: where its Q is, in the matrix or in shared memory
     std::vector<Message> previous;  // per agent that shares its Q: the message of the last step
   };
+  /// Of a stretch of a copy, and of all of them together.
+  struct Measure {
+    double squares = 0;
+    std::uint64_t digest = 0;
+
+    void operator+=(const Measure& other) {
+      squares += other.squares;
+      digest += other.digest;
+    }
+  };
   /// A stretch of coordinates of the hosted agents, with its gaps: channel by channel, agent by
   /// agent.
   using Gaps = std::vector<Real>;
 
+  // Of copies: whole tiles, as messages go by them. Memory answers long stretches faster, and those
+  // of all copies of a channel are to stay in the second-level cache.
+  static constexpr std::size_t kCopyStretch = 2 * kTileSize;
+  std::size_t stretches() const { return (dim_ + kCopyStretch - 1) / kCopyStretch; }
+
   void start_shared();
-  void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps) const;
+  void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps);
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
-  void catch_up(std::size_t first, std::size_t size);
   void catch_up(std::size_t channel, std::size_t sender, std::size_t first, std::size_t size);
+  Measure measure(std::size_t channel, std::size_t sender, std::size_t first,
+                  std::size_t size) const;
+  /// In `measured_`.
+  std::size_t place_of(std::size_t stretch, std::size_t channel, std::size_t copy) const {
+    return (stretch * channels_.size() + channel) * copied_.size() + copy;
+  }
   void caught_up();
   void catch_up_all();
 
@@ -108,8 +134,8 @@ class Surrogates {
   MessageLink& link_;
   std::size_t dim_;
   std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
-  std::vector<std::uint32_t> sources_;  // agents of other processes
-  bool stores_gaps_, copies_lag_;       // they need not be up to date when the messages are in
+  std::vector<std::uint32_t> copied_;  // agents of other processes whose Q are not shared
+  bool stores_gaps_, copies_lag_;      // they need not be up to date when the messages are in
   std::optional<SharedRows<Real>> shared_;
   std::uint32_t step_ = 0;
   bool lent_ = true;      // Q of hosted agents, if shared, is in the matrices, for others to set
@@ -117,7 +143,9 @@ class Surrogates {
   bool rebuild_ = false;  // the gaps of this step come from Q
   std::vector<bool> unproven_;  // per agent
   std::vector<State> channels_;
-  ScratchPool<Gaps> gaps_;  // where they are not stored
+  ScratchPool<Gaps> gaps_;         // where they are not stored
+  bool proving_ = false;           // the next mix measures the copies
+  std::vector<Measure> measured_;  // by the last that did: per stretch, channel and copy
 };
 
 template <class Real>
@@ -132,20 +160,24 @@ void Surrogates<Real>::mix(const Work& work) {
     return;
   }
   if (shared_) shared_->sync();
-  // Messages go by whole tiles.
-  const std::size_t stretch = sources_.empty() ? kTileSize / 2 : kTileSize;
+  const std::size_t stretch = copied_.empty() ? kTileSize / 2 : kCopyStretch;
+  if (proving_) measured_.resize(place_of(stretches(), 0, 0));
   team_.pool.parallel_for((dim_ + stretch - 1) / stretch, [&](std::size_t piece) {
     const std::size_t first = piece * stretch, size = std::min(stretch, dim_ - first);
     const auto gaps = gaps_.take();
-    catch_up(first, size);
     sum_gaps(first, size, *gaps);
-    for (std::size_t i = 0; i < agents; ++i)
-      work(Tile{team_.hosted[i], first, size}, [&](std::size_t channel) {
-        const std::size_t row = channel * agents + i;
-        return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size), size);
-      });
+    for (std::size_t at = 0; at < size; at += kTileSize)
+      for (std::size_t i = 0; i < agents; ++i) {
+        const Tile tile{team_.hosted[i], first + at, std::min(kTileSize, size - at)};
+        work(tile, [&](std::size_t channel) {
+          const std::size_t row = channel * agents + i;
+          return std::span<const Real>(*gaps).subspan(row * whole_lines<Real>(size) + at,
+                                                      tile.size);
+        });
+      }
   });
   caught_up();
+  proving_ = false;
 }
 
 }  // namespace porter

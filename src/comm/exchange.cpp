@@ -94,13 +94,15 @@ void Exchange::collect(std::uint32_t step, std::size_t vectors,
     const auto message = read(step, vectors, received);
     received_ += received.bytes.size();
     received_overhead_ += received.bytes.size() - total(message.vectors);
-    try {
-      take(message);
-    } catch (const Error& error) {
-      fail(error.kind(), "message from ", name(message.sender), ": ", error.what());
-    }
+    naming(message.sender, [&] { take(message); });
   }
   if (options_.trace) options_.trace->taken(step, std::chrono::steady_clock::now());
+}
+
+void Exchange::naming(std::uint32_t sender, const std::function<void()>& check) const try {
+  check();
+} catch (const Error& error) {
+  fail(error.kind(), "message from ", name(sender), ": ", error.what());
 }
 
 // An update, then perhaps a request, then perhaps all of Q.

@@ -78,6 +78,8 @@ class Exchange {
   std::shared_ptr<SharedMemory> share(std::size_t bytes) { return transport_.share(bytes); }
 
   void report(const std::string& text) const { options_.report(text); }
+  /// What is wrong with an agent's message names its sender.
+  void naming(std::uint32_t sender, const std::function<void()>& check) const;
 
   MessageBytes bytes() const;
   /// How long collect has waited for messages, in seconds.
