@@ -21,29 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kConfigFile = "config.toml";
 
-// Each as step, length and bytes.
-NpyArray pack(const std::vector<SentMessage>& messages) {
-  Payload all;
-  for (const auto& [step, bytes] : messages) {
-    put(all, step);
-    put(all, static_cast<std::uint32_t>(bytes.size()));
-    all.insert(all.end(), bytes.begin(), bytes.end());
-  }
-  return {{all.size()}, {}, std::move(all)};
-}
-
-std::vector<SentMessage> unpack(const NpyArray& array, const std::string& source) try {
-  std::vector<SentMessage> messages;
-  for (ByteReader in(array.bytes); in.left() > 0;) {
-    const auto step = in.get<std::uint32_t>();
-    const auto bytes = in.take(in.get<std::uint32_t>());
-    messages.push_back({step, Payload(bytes.begin(), bytes.end())});
-  }
-  return messages;
-} catch (const Error& error) {
-  fail(ErrorKind::io, source, ": the messages in it are damaged: ", error.what());
-}
-
 // The first and the last round, without what only the raw data or all agents could tell.
 std::string public_metrics(const Trainer& trainer) {
   const auto traffic = trainer.traffic();
@@ -119,23 +96,25 @@ AgentCheckpoint AgentFolder::load(const fs::path& file) const {
   require(agent.size() == 1 && agent[0] >= 0 && agent[0] < 4294967296.0, ErrorKind::io, source,
           ": the number of its agent is damaged");
   require_owner({checkpoint.run.run, static_cast<std::uint32_t>(agent[0])}, owner_, source);
-  checkpoint.sent = unpack(member(members, "sent", source), source);
+  checkpoint.sent = SentLog(member(members, "sent", source).bytes, source);
   return checkpoint;
 }
 
 // There is a checkpoint at every moment. One that is damaged does not replace a good one.
-void AgentFolder::save(const AgentCheckpoint& checkpoint) {
-  auto members = to_npz(checkpoint.run);
-  members["sent"] = pack(checkpoint.sent);
+void AgentFolder::save(Checkpoint run, const SentLog& sent) {
+  const auto round = run.now.round;
+  auto members = to_npz(std::move(run));
   members["agent"] = {{1}, {static_cast<double>(owner_.agent)}};
+  auto parts = parts_of(members);
+  parts["sent"] = {.shape = {sent.packed().size()}, .parts = {}, .bytes = sent.packed()};
   if (std::exchange(keeps_newest_, true)) {
     std::error_code ignored;
     fs::remove(previous_file(), ignored);
     fs::create_hard_link(checkpoint_file(), previous_file(), ignored);
     if (ignored) fs::rename(checkpoint_file(), previous_file());  // a file system without links
   }
-  oldest_round_ = std::exchange(newest_round_, checkpoint.round());
-  save_npz(checkpoint_file(), members);
+  oldest_round_ = std::exchange(newest_round_, round);
+  save_npz(checkpoint_file(), parts);
 }
 
 void AgentFolder::write_results(Trainer& trainer, const std::string& name) const {

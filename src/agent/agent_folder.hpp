@@ -3,25 +3,18 @@
 
 #include <filesystem>
 #include <optional>
-#include <vector>
 
 #include "file_journal.hpp"
-#include "porter/core/bytes.hpp"
 #include "porter/train/train.hpp"
+#include "sent_log.hpp"
 
 namespace porter {
-
-/// A message that neighbours may ask for again.
-struct SentMessage {
-  std::uint32_t step;
-  Payload bytes;
-};
 
 /// What an agent needs to go on: its part of the run, and the messages that neighbours who restart
 /// from an older checkpoint of theirs may still want.
 struct AgentCheckpoint {
   Checkpoint run;
-  std::vector<SentMessage> sent = {};
+  SentLog sent = {};
   /// Not empty: why the newest one cannot be used, and this is the one before.
   std::string damage = {};
 
@@ -45,7 +38,7 @@ class AgentFolder {
   /// Error{privacy} if it is of another run or agent, Error{usage} if it is of another version.
   std::optional<AgentCheckpoint> load_newest();
   /// On disk when this returns; the one before is kept.
-  void save(const AgentCheckpoint& checkpoint);
+  void save(Checkpoint run, const SentLog& sent);
   /// The round of the one before, which this agent may have to go back to, as of the last save.
   std::uint32_t oldest_round() const { return oldest_round_; }
   /// model.npz, whose x_mean and only row of X are the agent's own x; privacy.json; metrics.csv and

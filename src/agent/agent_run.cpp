@@ -2,7 +2,6 @@
 #include "agent_run.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 
 #include "agent_data.hpp"
@@ -65,9 +64,8 @@ class AgentRun {
       checkpoint_ ? network_->abandon() : network_->abort(public_reason(error));
       throw;
     }
-    trainer_->exchange()->record([this](std::uint32_t step, std::uint32_t, auto message) {
-      sent_.push_back({step, Payload(message.begin(), message.end())});
-    });
+    trainer_->exchange()->record(
+        [this](std::uint32_t step, std::uint32_t, auto message) { sent_.add(step, message); });
     if (const auto& warning = trainer_->facts().data_warning; !warning.empty())
       hooks_.log("warning: " + warning);
     hooks_.log(trainer_->privacy().sentence(options_.config.algorithm.rounds));
@@ -143,7 +141,7 @@ class AgentRun {
                  .keepalive = options_.keepalive,
                  .resume_after = round * gossip,
                  .seen = done * gossip,
-                 .forgotten = kept ? checkpoint_->sent.front().step - 1 : round * gossip,
+                 .forgotten = kept ? checkpoint_->sent.first_step() - 1 : round * gossip,
                  .may_restart = true,
                  .most_unsettled = most_unsettled(),
                  .report = hooks_.log,
@@ -166,10 +164,10 @@ class AgentRun {
     const bool started = checkpoint_ || (journal_ && !journal_->empty());
     if (checkpoint_) {
       trainer_->restore(checkpoint_->run, "the agent's checkpoint");
-      for (auto& message : checkpoint_->sent) {
-        network_->post(message.step, options_.index, message.bytes);
-        sent_.push_back(std::move(message));
-      }
+      sent_ = std::move(checkpoint_->sent);
+      sent_.for_each([&](std::uint32_t step, std::span<const std::byte> bytes) {
+        network_->post(step, options_.index, bytes);
+      });
       status_.checkpoint = trainer_->round();
       if (trainer_->round() > 0) hooks_.log(concat("continuing after round ", trainer_->round()));
     }
@@ -263,7 +261,7 @@ class AgentRun {
     // and the one before another period.
     const auto rounds = trainer_->round(), last = rounds == 0 ? 0 : (rounds - 1) / period_;
     const auto oldest = last == 0 ? 0 : (last - 1) * period_ * options_.config.algorithm.gossip;
-    while (!sent_.empty() && sent_.front().step <= oldest) sent_.pop_front();
+    sent_.forget(oldest);
     if (trainer_->finished()) {
       trainer_->raise_releases(ledgers_.charges());  // the statement counts what the ledger does
       folder_.write_results(*trainer_, options_.name);
@@ -274,7 +272,7 @@ class AgentRun {
     status_.checkpoint = rounds;
   }
 
-  void save_checkpoint() { folder_.save({trainer_->checkpoint(), {sent_.begin(), sent_.end()}}); }
+  void save_checkpoint() { folder_.save(trainer_->checkpoint(), sent_); }
 
   // The results are on disk. A neighbour that is out of reach may have finished and left; one that
   // has not needs this agent to be started once more, as nobody else has its messages.
@@ -312,7 +310,7 @@ class AgentRun {
   std::uint32_t period_;
   std::unique_ptr<FileJournal> journal_;
   std::shared_ptr<NetworkTransport> network_;
-  std::deque<SentMessage> sent_;  // since the checkpoint before the last
+  SentLog sent_;  // since the checkpoint before the last
   std::optional<Trainer> trainer_;
   Ledgers ledgers_;
   AgentStatus status_;

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
+
+#include "core/simd.hpp"
 #define PORTER_CARRYLESS 1
 #endif
 
@@ -73,43 +75,70 @@ constexpr long long power(int n) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(data));
 }
 
+// The first half of a lane stands 64 bits higher than the second. The 32 bits of a power lie at the
+// end of its 64-bit word, hence the 32.
+constexpr auto powers_over(int bytes) {
+  return std::array{power(8 * bytes + 32), power(8 * bytes - 32)};
+}
+constexpr auto kOverStep = powers_over(kStep), kOverLane = powers_over(kLaneBytes);
+
+// The remainder of lanes that stand one after the other, and of the whole lanes of data after them.
+[[gnu::target("pclmul"), gnu::always_inline]] inline std::uint32_t remainder_of(
+    const __m128i (&lanes)[kLanes], const std::byte* data, std::size_t size) {
+  const auto over_lane = _mm_set_epi64x(kOverLane[1], kOverLane[0]);
+  auto all = lanes[0];
+  for (std::size_t i = 1; i < kLanes; ++i) all = fold(all, over_lane, lanes[i]);
+  for (; size > 0; data += kLaneBytes, size -= kLaneBytes) all = fold(all, over_lane, load(data));
+  std::array<std::byte, kLaneBytes> rest;
+  std::memcpy(rest.data(), &all, sizeof all);
+  return by_table(0, rest.data(), rest.size());
+}
+
 // Folds with carry-less products (Gopal et al.: Fast CRC Computation for Generic Polynomials Using
 // PCLMULQDQ Instruction; Intel 2009): four lanes of 16 bytes step over the data and are folded into
 // one, whose remainder is that of all. At least kStep bytes; whole lanes.
 [[gnu::target("pclmul")]] std::uint32_t by_folding(std::uint32_t crc, const std::byte* data,
                                                    std::size_t size) {
-  // The first half of a lane stands 64 bits higher than the second. The 32 bits of a power lie at
-  // the end of its 64-bit word, hence the 32.
-  constexpr auto powers = [](int bits) { return std::array{power(bits + 32), power(bits - 32)}; };
-  constexpr auto step = powers(8 * kStep), next = powers(8 * kLaneBytes);
-  const auto over_step = _mm_set_epi64x(step[1], step[0]);
-  const auto over_lane = _mm_set_epi64x(next[1], next[0]);
-
+  const auto over_step = _mm_set_epi64x(kOverStep[1], kOverStep[0]);
   __m128i lanes[kLanes];
   for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = load(data + i * kLaneBytes);
   lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128(static_cast<int>(crc)));
   for (data += kStep, size -= kStep; size >= kStep; data += kStep, size -= kStep)
     for (std::size_t i = 0; i < kLanes; ++i)
       lanes[i] = fold(lanes[i], over_step, load(data + i * kLaneBytes));
-  auto all = lanes[0];
-  for (std::size_t i = 1; i < kLanes; ++i) all = fold(all, over_lane, lanes[i]);
-  for (; size > 0; data += kLaneBytes, size -= kLaneBytes) all = fold(all, over_lane, load(data));
+  return remainder_of(lanes, data, size);
+}
 
-  std::array<std::byte, kLaneBytes> rest;
-  std::memcpy(rest.data(), &all, sizeof all);
-  return by_table(0, rest.data(), rest.size());
+// The same with all lanes in one register.
+[[gnu::target("avx512f,pclmul,vpclmulqdq")]] std::uint32_t by_wide_folding(std::uint32_t crc,
+                                                                           const std::byte* data,
+                                                                           std::size_t size) {
+  static_assert(sizeof(__m512i) == kStep);
+  const auto over_step = _mm512_set_epi64(kOverStep[1], kOverStep[0], kOverStep[1], kOverStep[0],
+                                          kOverStep[1], kOverStep[0], kOverStep[1], kOverStep[0]);
+  auto all = _mm512_xor_si512(_mm512_loadu_si512(data),
+                              _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc))));
+  for (data += kStep, size -= kStep; size >= kStep; data += kStep, size -= kStep) {
+    const auto high = _mm512_clmulepi64_epi128(all, over_step, 0x00);
+    const auto low = _mm512_clmulepi64_epi128(all, over_step, 0x11);
+    all = _mm512_xor_si512(_mm512_xor_si512(high, low), _mm512_loadu_si512(data));
+  }
+  __m128i lanes[kLanes];
+  std::memcpy(lanes, &all, sizeof all);
+  return remainder_of(lanes, data, size);
 }
 
 #endif
 
 }  // namespace
 
-std::uint32_t crc32(std::span<const std::byte> bytes) {
-  std::uint32_t crc = 0xFFFFFFFF;
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint32_t crc = ~before;
 #ifdef PORTER_CARRYLESS
   if (bytes.size() >= kStep && __builtin_cpu_supports("pclmul")) {
     const auto whole = bytes.size() / kLaneBytes * kLaneBytes;
-    crc = by_folding(crc, bytes.data(), whole);
+    const bool wide = simd() == Simd::avx512 && __builtin_cpu_supports("vpclmulqdq");
+    crc = (wide ? by_wide_folding : by_folding)(crc, bytes.data(), whole);
     bytes = bytes.subspan(whole);
   }
 #endif

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "io/file.hpp"
+#include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
 
 namespace porter {
@@ -172,11 +173,9 @@ std::string inflate_raw(std::string_view packed, std::size_t size, const std::st
 
 // Of the pieces, one after the other.
 std::uint32_t checksum(std::span<const std::string_view> pieces) {
-  uLong sum = 0;
-  for (const auto piece : pieces)
-    if (!piece.empty())  // zlib would start anew
-      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(piece.data()), piece.size());
-  return static_cast<std::uint32_t>(sum);
+  std::uint32_t sum = 0;
+  for (const auto piece : pieces) sum = crc32(std::as_bytes(std::span(piece)), sum);
+  return sum;
 }
 
 std::string member_key(const std::string& name) {
@@ -259,12 +258,6 @@ void put_npz(const NpzParts& arrays, const Put& put) {
   write(end);
 }
 
-NpzParts parts_of(const Npz& arrays) {
-  NpzParts parts;
-  for (const auto& [key, array] : arrays) parts[key] = {array.shape, {array.values}, array.bytes};
-  return parts;
-}
-
 }  // namespace
 
 std::string encode_npy(std::span<const std::size_t> shape, std::span<const double> values) {
@@ -316,6 +309,12 @@ void save_npy(const std::filesystem::path& path, std::span<const std::size_t> sh
 
 NpyArray load_npy(const std::filesystem::path& path) {
   return decode_npy(read_file(path), path.string());
+}
+
+NpzParts parts_of(const Npz& arrays) {
+  NpzParts parts;
+  for (const auto& [key, array] : arrays) parts[key] = {array.shape, {array.values}, array.bytes};
+  return parts;
 }
 
 std::string encode_npz(const NpzParts& arrays) {

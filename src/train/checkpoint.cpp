@@ -158,7 +158,7 @@ NpyArray merge_rows(const std::string& name, const std::vector<Checkpoint>& part
 
 }  // namespace
 
-Npz to_npz(const Checkpoint& checkpoint) {
+Npz to_npz(Checkpoint checkpoint) {
   Npz members = {{"version", pack(Checkpoint::kVersion)}};
   for_members(checkpoint,
               [&](const char* name, const auto& field) { members[name] = pack(field); });
@@ -169,7 +169,7 @@ Npz to_npz(const Checkpoint& checkpoint) {
     members["earlier_runs"] = pack(joined(checkpoint.earlier_runs));
   members["output"] =
       pack(std::vector<double>{double(checkpoint.output_round), double(checkpoint.output_agent)});
-  for (const auto& [name, rows] : checkpoint.matrices) members[kMatrix + name] = rows;
+  for (auto& [name, rows] : checkpoint.matrices) members[kMatrix + name] = std::move(rows);
   return members;
 }
 

@@ -136,21 +136,17 @@ TEST(AgentFolder, ACheckpointComesBackWithItsMessages) {
   const auto config = parse_config(kConfig, "c.toml");
   AgentFolder files(folder / "a", config, kOwner);
   EXPECT_FALSE(files.load_newest());
-  AgentCheckpoint saved{.run = {.run = kOwner.run, .now = {.round = 4}}};
+  SentLog sent;
   for (std::uint32_t size = 0; size < 20; ++size) {
     Payload bytes;
     for (std::uint32_t i = 0; i < size; ++i) put(bytes, static_cast<std::uint8_t>(255 - i));
-    saved.sent.push_back({size + 1, bytes});
+    sent.add(size + 1, bytes);
   }
-  files.save(saved);
+  files.save({.run = kOwner.run, .now = {.round = 4}}, sent);
   const auto loaded = AgentFolder(folder / "a", config, kOwner).load_newest();
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->round(), 4U);
-  ASSERT_EQ(loaded->sent.size(), saved.sent.size());
-  for (std::size_t i = 0; i < saved.sent.size(); ++i) {
-    EXPECT_EQ(loaded->sent[i].step, saved.sent[i].step);
-    EXPECT_EQ(loaded->sent[i].bytes, saved.sent[i].bytes);
-  }
+  EXPECT_EQ(loaded->sent.packed(), sent.packed());
   const auto other = parse_config(kConfig, "c.toml", {"run.seed=2"});
   EXPECT_THROW(AgentFolder(folder / "a", other, kOwner), Error);
 }
@@ -181,7 +177,7 @@ TEST(AgentFolder, ADamagedCheckpointNeverReplacesTheOneBefore) {
   TempDir folder;
   const auto config = parse_config(kConfig, "c.toml");
   const auto save = [&](AgentFolder& files, std::uint32_t round) {
-    files.save({.run = {.run = kOwner.run, .now = {.round = round}}});
+    files.save({.run = kOwner.run, .now = {.round = round}}, {});
   };
   AgentFolder first(folder / "a", config, kOwner);
   save(first, 4);
@@ -206,7 +202,7 @@ TEST(AgentFolder, ACheckpointOfTheFirstReleaseIsNamedAsOne) {
   AgentFolder files(folder / "a", parse_config(kConfig, "c.toml"), kOwner);
   // A good one before it is no reason to go back to that.
   for (const std::uint32_t round : {4, 8})
-    files.save({.run = {.run = kOwner.run, .now = {.round = round}}});
+    files.save({.run = kOwner.run, .now = {.round = round}}, {});
   save_npz(folder / "a" / "checkpoint" / "checkpoint.npz",
            Npz{{"counters", {{7}, {4, 0, 0, 0, 0, 0, 4}}}, {"sent", {{0}, {}}}});
   try {

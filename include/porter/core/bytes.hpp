@@ -54,7 +54,8 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
-/// CRC-32 (the polynomial of zlib and Ethernet): finds every error burst of up to 32 bits.
-std::uint32_t crc32(std::span<const std::byte> bytes);
+/// CRC-32 (the polynomial of zlib and Ethernet): finds every error burst of up to 32 bits. Of bytes
+/// that follow others, whose checksum is `before`, that of all.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace porter

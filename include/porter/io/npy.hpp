@@ -40,6 +40,8 @@ struct NpyParts {
 /// A .npz file: a zip archive of named .npy members (read stored or deflated; written stored).
 using Npz = std::map<std::string, NpyArray>;
 using NpzParts = std::map<std::string, NpyParts>;
+/// They lie in the arrays.
+NpzParts parts_of(const Npz& arrays);
 std::string encode_npz(const Npz& arrays);
 std::string encode_npz(const NpzParts& arrays);
 Npz decode_npz(std::string_view bytes, const std::string& name,

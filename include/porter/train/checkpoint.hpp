@@ -42,7 +42,8 @@ struct Checkpoint {
   std::map<std::string, NpyArray> matrices = {};  ///< of the method, by name
 };
 
-Npz to_npz(const Checkpoint& checkpoint);
+/// One that is moved in gives its matrices away.
+Npz to_npz(Checkpoint checkpoint);
 /// From members that were read with ByteArrays::bytes. Naming `source`, Error{usage} if
 /// they are of another version, Error{io} if one is missing or holds impossible numbers.
 Checkpoint to_checkpoint(const Npz& members, const std::string& source);
