@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "io/file.hpp"
 #include "porter/comm/keys.hpp"
+#include "tls_socket.hpp"
 #include "tls_wire.hpp"
 
 struct addrinfo;
@@ -72,7 +72,7 @@ class Connection {
   Connection(const Connection&) = delete;
 
   /// What to wait for, and what came of it.
-  int fd() const { return socket_.get(); }
+  int fd() const { return socket_.fd.get(); }
   ssl_st* tls() { return tls_; }
   short events() const;
   short ready = 0;
@@ -91,6 +91,8 @@ class Connection {
   void flush();
   bool all_written() const { return written_ == out_.size(); }
 
+  /// Something may have come since nothing was left to read.
+  void look_again() { socket_.drained = false; }
   /// The next whole frame, if it is there. The limits are those of decode_link_header.
   std::optional<LinkFrame> receive(LinkSide from, bool greeted, std::size_t max_message,
                                    const std::string& peer);
@@ -109,7 +111,7 @@ class Connection {
   bool must_wait(int code);
   bool read_into(Payload& part, std::size_t wanted);
 
-  FileDescriptor socket_;
+  TlsSocket socket_;
   ssl_st* tls_;
   Wait shaking_ = Wait::read;
   Payload out_;

@@ -90,6 +90,7 @@ void IncomingLink::work() {
 
 void IncomingLink::read() {
   has_more_ = false;
+  connection_->look_again();
   for (int i = 0; i < kFramesAtOnce; ++i) {
     auto frame = connection_->receive(LinkSide::opener, greeted_, hub_.options.max_message,
                                       hub_.name_of(neighbour_));
@@ -237,6 +238,7 @@ void OutgoingLink::try_address() {
 
 void OutgoingLink::read() {
   has_more_ = false;
+  connection_->look_again();
   for (int i = 0; i < kFramesAtOnce; ++i) {
     const auto frame = connection_->receive(LinkSide::taker, state_ == State::open,
                                             hub_.options.max_message, peer_.name);

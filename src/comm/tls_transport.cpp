@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <deque>
 #include <map>
 #include <thread>
@@ -150,21 +148,28 @@ class TlsTransport final : public NetworkTransport {
   }
 
   void run() {
-    // Writing to a connection that has ended is an error of that connection.
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     while (!over_) {
-      wait();
+      const bool all = wait();
       for (auto& guest : door_.work()) receive(std::move(guest));
-      for (auto& [neighbour, links] : incoming_) work(neighbour, links);
-      for (auto& link : outgoing_) link.work();
+      for (auto& [neighbour, links] : incoming_)
+        if (all || has_work(links.current.get()) || has_work(links.next.get()))
+          work(neighbour, links);
+      for (auto& link : outgoing_)
+        if (all || has_work(link)) link.work();
     }
     door_.tell(true);
   }
 
-  void wait() {
+  static bool has_work(IncomingLink* link) {
+    return link && (link->has_more() || link->connection().ready != 0);
+  }
+  static bool has_work(OutgoingLink& link) {
+    return link.has_more() || (link.connection() && link.connection()->ready != 0);
+  }
+
+  // Whether all links are to work, and not only those of which poll knows something: the mailbox
+  // has news, or deadlines are to be looked at.
+  bool wait() {
     polls_.clear();
     watched_.clear();
     bool busy = false;
@@ -177,21 +182,26 @@ class TlsTransport final : public NetworkTransport {
       for (auto* link : {links.current.get(), links.next.get()})
         if (link) {
           watch(link->connection(), link->events());
-          busy |= link->has_more() || link->connection().ready != 0;
+          busy |= has_work(link);
         }
     for (auto& link : outgoing_)
       if (auto* connection = link.connection()) {
         watch(*connection, connection->events());
-        busy |= link.has_more() || connection->ready != 0;
+        busy |= has_work(link);
       }
     const auto first_of_door = polls_.size();
     door_.watch(polls_);
     if (::poll(polls_.data(), polls_.size(), busy ? 0 : static_cast<int>(kLook.count())) < 0)
       for (auto& poll : polls_) poll.revents = 0;
-    if (polls_[0].revents != 0) bell_.hush();
+    const bool rung = polls_[0].revents != 0;
+    if (rung) bell_.hush();
     for (std::size_t i = 0; i < watched_.size(); ++i)
       watched_[i]->ready = static_cast<short>(watched_[i]->ready | polls_[1 + i].revents);
     door_.look(polls_, first_of_door);
+    const auto now = std::chrono::steady_clock::now();
+    if (!rung && now - looked_ < kLook) return false;
+    looked_ = now;
+    return true;
   }
 
   void receive(Door::Guest guest) {
@@ -248,6 +258,7 @@ class TlsTransport final : public NetworkTransport {
   std::deque<OutgoingLink> outgoing_;
   std::vector<pollfd> polls_;
   std::vector<Connection*> watched_;
+  std::chrono::steady_clock::time_point looked_{};  // when all links worked last
   bool finished_ = false, abandoned_ = false;
   std::atomic<bool> over_{false};
   std::thread thread_;
