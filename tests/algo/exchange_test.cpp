@@ -277,6 +277,43 @@ TEST(Exchange, ACopyThatIsSummedFromIsRepairedToo) {
   EXPECT_LT(worst_difference(simulate(toy, 200).X, outcome.X), 1e-9);
 }
 
+// Copies are read, summed up and proved in stretches of 4096 coordinates, on all threads.
+TEST(Exchange, VectorsOfSeveralStretchesKeepTheBits) {
+  for (const std::size_t features : {2049U, 4096U, 4097U, 8300U})
+    for (const auto precision : {Precision::wide, Precision::narrow}) {
+      auto toy = five_agents("porter-dp", "random_k:0.1");
+      toy.features = features;
+      toy.precision = precision;
+      toy.gamma = 0.02;
+      toy.threads = 2;
+      const auto simulated = simulate(toy, 17);
+      for (const std::size_t processes : {2U, 5U}) {
+        SCOPED_TRACE(concat(features, " precision ", int(precision), ", ", processes));
+        expect_same_outcome(simulated, run_in_processes(toy, 17, processes));
+      }
+    }
+}
+
+TEST(Exchange, AWrongEntryIsFoundInEveryStretch) {
+  auto toy = five_agents("porter-dp", "random_k:0.1");
+  toy.features = 8300;
+  for (const std::size_t entry : {0U, 4095U, 4096U, 8191U, 8299U}) {
+    SCOPED_TRACE(entry);
+    const auto outcome = run_in_processes(
+        toy, 20, 5, [&](std::uint32_t process, std::uint32_t round, ToyNetwork::Parts& parts) {
+          if (process != 1 || round != 9) return;
+          for (const auto& [name, matrix, copied] : parts.algorithm->state())
+            if (name == "Q0")
+              for (std::size_t sender = 0; sender < 5; ++sender)
+                if (sender != 1) std::get<Rows*>(matrix)->row(sender)[entry] += 1e-6;
+        });
+    ASSERT_FALSE(outcome.reports.empty());
+    EXPECT_TRUE(outcome.reports[0].starts_with("process 1, step 16: ")) << outcome.reports[0];
+    EXPECT_NE(outcome.reports.back().find("is repaired"), std::string::npos)
+        << outcome.reports.back();
+  }
+}
+
 // What happens after the last comparison of eight steps is seen in the last one.
 TEST(Exchange, ACopyThatIsWrongAtTheEndIsReported) {
   for (const auto& compressor : kStoredAndSummed) {
