@@ -160,7 +160,7 @@ void Surrogates<Real>::mix(const Work& work) {
     return;
   }
   if (shared_) shared_->sync();
-  const std::size_t stretch = copied_.empty() ? kTileSize / 2 : kCopyStretch;
+  const std::size_t stretch = !copied_.empty() ? kCopyStretch : shared_ ? kTileSize : kTileSize / 2;
   if (proving_) measured_.resize(place_of(stretches(), 0, 0));
   team_.pool.parallel_for((dim_ + stretch - 1) / stretch, [&](std::size_t piece) {
     const std::size_t first = piece * stretch, size = std::min(stretch, dim_ - first);
