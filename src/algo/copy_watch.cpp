@@ -82,8 +82,11 @@ void CopyWatch<Real>::finish() {
 
 template <class Real>
 void CopyWatch<Real>::mixed() {
-  for (const auto& [sender, digest] : std::exchange(claims_, {}))
-    exchange_.naming(sender, [&] { compare(sender, digest, surrogates_.mixed_proof(sender)); });
+  for (const auto& claim : std::exchange(claims_, {})) {
+    const auto sender = claim.first;
+    exchange_.naming(sender,
+                     [&] { compare(sender, claim.second, surrogates_.mixed_proof(sender)); });
+  }
 }
 
 // Copies are compared once in a period, and one that differs is asked for no more often than that.
