@@ -13,6 +13,14 @@ constexpr double kRoom = 1000;
 // Without clipping: for iterates in units of the start, for gradients as they come.
 constexpr double kUnclippedIterate = 1e12, kUnclippedTracker = 1e18, kUnclippedApart = 1e6;
 
+// Of the agent that shares noise with the most others.
+double noise_deviation(const GradientOptions& gradients) {
+  if (!gradients.pairs) return gradients.noise_stddev;
+  const double own = gradients.noise_stddev, shared = gradients.pair_stddev;
+  const auto most = static_cast<double>(most_pairs(*gradients.pairs));
+  return std::sqrt(own * own + most * (shared * shared));
+}
+
 }  // namespace
 
 PublicBounds public_bounds(const AlgorithmSetup& setup) {
@@ -24,7 +32,7 @@ PublicBounds public_bounds(const AlgorithmSetup& setup) {
             .scale = start,
             .apart_factor = kUnclippedApart};
   const double root_d = std::sqrt(static_cast<double>(setup.start.size()));
-  const double g = gradients.clip.tau + gradients.noise_stddev * (root_d + 10);
+  const double g = gradients.clip.tau + noise_deviation(gradients) * (root_d + 10);
   const double rounds = setup.rounds > 0 ? setup.rounds : std::numeric_limits<std::uint32_t>::max();
   const double scale = start + setup.eta * rounds * g;
   const auto omega = setup.compressor.omega(setup.start.size());

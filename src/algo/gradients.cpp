@@ -35,6 +35,13 @@ struct GradientEstimator::Secrets {
   NoiseStream noise;
 };
 
+// What pairs of agents share in a round, in steps of the noise's grid, added up for each agent.
+struct GradientEstimator::SharedSecrets {
+  NoiseStream noise;
+  std::uint32_t round = 0;
+  Rows steps;
+};
+
 GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptions& options,
                                      ThreadPool& pool)
     : problem_(problem),
@@ -52,6 +59,7 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     secrets_ = std::vector<Secrets>(problem.agents);
   else if (options_.sampler.batch() <= kFewSamples)
     draws_ahead_.resize(problem.agents);
+  if (options_.pairs) list_shares();
 }
 
 GradientEstimator::~GradientEstimator() = default;
@@ -75,6 +83,7 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
 template <class Real>
 void GradientEstimator::begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X,
                               std::uint32_t round) {
+  if (shared_secrets_) draw_shared(agents, round);
   if (!joined_) return;
   joined_->round = round;
   std::vector<AgentBatch> all;
@@ -90,6 +99,40 @@ template void GradientEstimator::begin(std::span<const std::uint32_t>, const Bas
                                        std::uint32_t);
 template void GradientEstimator::begin(std::span<const std::uint32_t>, const BasicRows<float>&,
                                        std::uint32_t);
+
+void GradientEstimator::list_shares() {
+  const auto& [agents, pairs] = *options_.pairs;
+  require(agents == problem_.agents, ErrorKind::usage, "expected pairs of ", problem_.agents,
+          " agents, found those of ", agents);
+  shares_.resize(agents);
+  for (std::uint32_t pair = 0; pair < pairs.size(); ++pair) {
+    shares_[pairs[pair].first].push_back({pair, options_.pair_stddev});
+    shares_[pairs[pair].second].push_back({pair, -options_.pair_stddev});
+  }
+  if (options_.secure)
+    shared_secrets_ = std::make_unique<SharedSecrets>(
+        SharedSecrets{.noise = NoiseStream(), .steps = Rows(agents, problem_.model.dim())});
+}
+
+// Noise of a pair that only one of the two has would not cancel, and hide less than was promised.
+void GradientEstimator::draw_shared(std::span<const std::uint32_t> agents, std::uint32_t round) {
+  require(agents.size() == problem_.agents, ErrorKind::privacy,
+          "secret noise that agents share is for those of one process: expected all ",
+          problem_.agents, ", found ", agents.size());
+  auto& [noise, drawn_for, steps] = *shared_secrets_;
+  for (const auto agent : agents) std::ranges::fill(steps.row(agent), 0.0);
+  for (const auto& [lower, higher] : options_.pairs->pairs)
+    options_.secure->share(steps.row(lower), steps.row(higher), noise);
+  drawn_for = round;
+}
+
+std::span<const double> GradientEstimator::shared_steps(std::size_t agent,
+                                                        std::uint32_t round) const {
+  if (!shared_secrets_) return {};
+  require(shared_secrets_->round == round, ErrorKind::privacy,
+          "a method that calls prepare with noise that agents share calls begin before it");
+  return shared_secrets_->steps.row(agent);
+}
 
 // What `begin` has drawn, or a draw.
 void GradientEstimator::take_batch(std::size_t agent, std::uint32_t round,
@@ -145,7 +188,7 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
-  options_.secure->release(g, secrets_[agent].noise);
+  options_.secure->release(g, secrets_[agent].noise, shared_steps(agent, round));
   if (options_.journal) options_.journal->record(agent, round, g);
 }
 
@@ -184,6 +227,11 @@ void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
   const auto noise = std::span(buffer).first(g.size());
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
   scale_and_add(scales_[tile.agent], options_.noise_stddev, noise, g);
+  if (shares_.empty()) return;
+  for (const auto& [pair, stddev] : shares_[tile.agent]) {
+    NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
+    axpy(stddev, noise, g);
+  }
 }
 
 void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<float> g) const {
@@ -193,6 +241,11 @@ void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span
   const auto noise = std::span(buffer).first(g.size());
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
   axpy(static_cast<float>(options_.noise_stddev), noise, g);
+  if (shares_.empty()) return;
+  for (const auto& [pair, stddev] : shares_[tile.agent]) {
+    NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
+    axpy(static_cast<float>(stddev), noise, g);
+  }
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {

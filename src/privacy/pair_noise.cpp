@@ -13,13 +13,11 @@ namespace {
 constexpr double kMostWork = 1e8;       // multiplications for one ratio
 constexpr double kBelow = 1 - 0x1p-49;  // more than the roundings of one formula
 
-std::vector<std::vector<std::uint32_t>> neighbours_of(const NoisePairs& pairs) {
-  std::vector<std::vector<std::uint32_t>> lists(pairs.agents);
-  for (const auto& [i, j] : pairs.pairs) {
-    lists[i].push_back(j);
-    lists[j].push_back(i);
-  }
-  return lists;
+// How many pairs each agent is in.
+std::vector<std::size_t> pair_counts(const NoisePairs& pairs) {
+  std::vector<std::size_t> counts(pairs.agents, 0);
+  for (const auto& [i, j] : pairs.pairs) ++counts[i], ++counts[j];
+  return counts;
 }
 
 // M = I + x L of the honest agents, dense and row-major.
@@ -121,8 +119,7 @@ double enumerated_gain(const NoisePairs& pairs, double x, std::size_t colluders)
 
 // gain^2 by the links of an agent alone: the neighbours' other links can only help it.
 double gain_by_degrees(const NoisePairs& pairs, double x, std::size_t colluders) {
-  std::size_t least = pairs.agents;
-  for (const auto& list : neighbours_of(pairs)) least = std::min(least, list.size());
+  const std::size_t least = std::ranges::min(pair_counts(pairs));
   const std::size_t left = least - std::min(least, colluders);
   return 1 + static_cast<double>(left) * (x / (1 + x));
 }
@@ -139,6 +136,8 @@ void check_pairs(const NoisePairs& pairs, double ratio, std::size_t colluders) {
 }
 
 }  // namespace
+
+std::size_t most_pairs(const NoisePairs& pairs) { return std::ranges::max(pair_counts(pairs)); }
 
 PairWorth pair_worth(const NoisePairs& pairs, double ratio, std::size_t colluders) {
   check_pairs(pairs, ratio, colluders);

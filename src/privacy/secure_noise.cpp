@@ -41,6 +41,25 @@ void round_and_add(std::span<double> x, const double* integers, double grid) {
   });
 }
 
+// The sum of what an agent adds is exact, and the law of all agents' sums is that of one discrete
+// Gaussian of covariance S but for a factor of 1 +- 2^-138: its least variance left to the integers
+// of the pairs, s^2 c^2 / (s^2 + c^2 l), l <= 2 most_pairs, is so large that Poisson summation sees
+// no difference (docs/correlated-noise.md).
+std::optional<DiscreteGaussian> shared_integers(double own, double grid,
+                                                const SecureNoise::Shared& shared) {
+  constexpr double kLeastVariance = 16, kLargestSum = 0x1p52;
+  if (shared.stddev == 0) return std::nullopt;
+  const double s = own / grid, c = shared.stddev / grid,
+               most = static_cast<double>(shared.most_pairs);
+  const double variance = c / (s * s + 2 * most * (c * c)) * s * s * c;
+  require(c >= 1 && c <= DiscreteGaussian::kLargest && variance >= kLeastVariance &&
+              DiscreteGaussian::kCut * (s + most * c) <= kLargestSum,
+          ErrorKind::privacy, "secure noise: the grid of ", grid, " does not suit shared noise of ",
+          "standard deviation ", shared.stddev, " beside one's own of ", own, " and ",
+          shared.most_pairs, " pairs of an agent");
+  return DiscreteGaussian(c);
+}
+
 }  // namespace
 
 double sensitivity_with_rounding(double sensitivity, double grid, std::size_t dim) {
@@ -79,22 +98,45 @@ double delta_with_distance(double epsilon, double delta, double distance) {
 
 // The norm by which a vector is clipped is the root of a sum of squares that may be too small by
 // dim + 2 units of rounding, so the clipped vector too long by half of that.
-SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim)
+SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim, const Shared& shared)
     : stddev_(stddev),
       sensitivity_(sensitivity * (1 + static_cast<double>(dim) * 0x1p-52)),
       dim_(dim),
       grid_(choose_grid(stddev, sensitivity_, dim)),
-      integers_(stddev / grid_) {}
+      integers_(stddev / grid_),
+      shared_(shared_integers(stddev, grid_, shared)),
+      vectors_(shared.vectors) {}
 
-void SecureNoise::release(std::span<double> g, NoiseStream& noise) const {
+void SecureNoise::share(std::span<double> lower, std::span<double> higher,
+                        NoiseStream& noise) const {
+  std::array<double, 256> integers;
+  for (std::size_t first = 0; first < lower.size(); first += integers.size()) {
+    const auto part = std::span(integers).first(std::min(lower.size() - first, integers.size()));
+    shared_->fill(noise, part);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      lower[first + i] += part[i];
+      higher[first + i] -= part[i];
+    }
+  }
+}
+
+void SecureNoise::release(std::span<double> g, NoiseStream& noise,
+                          std::span<const double> shared) const {
   require(g.size() == dim_, ErrorKind::privacy, "secure noise: made for ", dim_,
           " coordinates, found ", g.size());
+  require(shared.size() == (shared_ ? dim_ : 0), ErrorKind::privacy,
+          "secure noise: expected shared steps of ", shared_ ? dim_ : 0, " coordinates, found ",
+          shared.size());
   require(all_within(g, kLargestRounded * grid_), ErrorKind::privacy,
           "secure noise: a coordinate of the clipped mean is not finite or too large");
   std::array<double, 256> integers;
   while (!g.empty()) {
     const auto part = g.first(std::min(g.size(), integers.size()));
     integers_.fill(noise, std::span(integers).first(part.size()));
+    if (shared_) {
+      for (std::size_t i = 0; i < part.size(); ++i) integers[i] += shared[i];
+      shared = shared.subspan(part.size());
+    }
     round_and_add(part, integers.data(), grid_);
     g = g.subspan(part.size());
   }
@@ -119,7 +161,8 @@ double SecureNoise::accounted_sensitivity() const {
 
 double SecureNoise::statistical_distance() const {
   constexpr double kContinuous = 0x1p-138;
-  return static_cast<double>(dim_) * (DiscreteGaussian::statistical_distance() + kContinuous) * kUp;
+  return static_cast<double>(dim_) * static_cast<double>(vectors_) *
+         (DiscreteGaussian::statistical_distance() + kContinuous) * kUp;
 }
 
 }  // namespace porter

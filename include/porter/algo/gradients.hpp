@@ -18,6 +18,7 @@
 #include "porter/model/model.hpp"
 #include "porter/privacy/batch_sampler.hpp"
 #include "porter/privacy/clip.hpp"
+#include "porter/privacy/pair_noise.hpp"
 
 namespace porter {
 
@@ -76,6 +77,10 @@ struct GradientOptions {
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
   double noise_stddev = 0;  ///< of the Gaussian noise on each coordinate of the (clipped) mean
+  /// Present: beside it pairs of agents share noise of `pair_stddev`, with opposite signs, to the
+  /// last bit. Where it is secret all agents are in this process.
+  std::shared_ptr<const NoisePairs> pairs = nullptr;
+  double pair_stddev = 0;
   /// beta in (0, 1]: what is handed out is M <- (1 - beta) M + beta G, a low-pass that costs no
   /// privacy, since it sees only what was released; 1: G itself.
   double momentum = 1;
@@ -90,7 +95,8 @@ struct GradientOptions {
 /// that counts for nothing (Dataset::voids) is drawn like any other and adds zero:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
-/// where l has the weight of its record in it (Dataset::weights), before anything is clipped.
+/// where l has the weight of its record in it (Dataset::weights), before anything is clipped; with
+/// pairs, + v at the lower agent and - v at the higher one of each, v ~ N(0, pair_stddev^2 I).
 class GradientEstimator {
  public:
   GradientEstimator(const Problem& problem, const GradientOptions& options, ThreadPool& pool);
@@ -102,7 +108,8 @@ class GradientEstimator {
   void estimate(std::span<const std::uint32_t> agents, const Rows& X, std::uint32_t round, Rows& G);
 
   /// Before a round's calls of `prepare`, with the x that they will have: computes the gradients of
-  /// all these agents where the model wants them together (Model::joins_agents).
+  /// all these agents where the model wants them together (Model::joins_agents), and draws what is
+  /// secret and shared.
   template <class Real>
   void begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X, std::uint32_t round);
   /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
@@ -136,6 +143,11 @@ class GradientEstimator {
  private:
   struct Scratch;  // what a thread needs while it computes a gradient
   struct Secrets;  // an agent's streams
+  struct SharedSecrets;
+  struct Share {  // of an agent in the noise of a pair
+    std::uint32_t pair;
+    double stddev;  // negative at the higher agent
+  };
   struct DrawAhead {
     std::uint32_t round = 0;
     std::vector<std::uint32_t> batch;
@@ -145,6 +157,9 @@ class GradientEstimator {
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
+  void list_shares();
+  void draw_shared(std::span<const std::uint32_t> agents, std::uint32_t round);
+  std::span<const double> shared_steps(std::size_t agent, std::uint32_t round) const;
   // Both with the batch that `scratch` holds.
   bool clipped_mean_in_float(Scratch& scratch, std::size_t agent, std::span<const float> x,
                              std::span<float> g);
@@ -163,11 +178,13 @@ class GradientEstimator {
   ThreadPool& pool_;
   std::function<double(double)> factor_;  // of options_.clip
   ScratchPool<Scratch> scratch_;
-  std::vector<double> scales_;           // per agent: the factor of its prepared gradient
-  std::vector<OuterProducts> products_;  // per agent: that gradient, where it is not in g
-  Rows M_;                               // the low-pass; empty without momentum
-  std::vector<Secrets> secrets_;         // one per agent; empty where simulated
-  std::vector<DrawAhead> draws_ahead_;   // one per agent, where simulated batches are small
+  std::vector<double> scales_;                     // per agent: the factor of its prepared gradient
+  std::vector<OuterProducts> products_;            // per agent: that gradient, where it is not in g
+  Rows M_;                                         // the low-pass; empty without momentum
+  std::vector<Secrets> secrets_;                   // one per agent; empty where simulated
+  std::vector<std::vector<Share>> shares_;         // one list per agent; empty without pairs
+  std::unique_ptr<SharedSecrets> shared_secrets_;  // where the noise of pairs is secret
+  std::vector<DrawAhead> draws_ahead_;  // one per agent, where simulated batches are small
   // Of a model that computes for all agents at once: what `begin` has drawn and computed.
   struct Joined {
     std::uint32_t round = 0;

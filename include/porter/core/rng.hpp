@@ -30,6 +30,7 @@ enum class Draw : std::uint32_t {
   sweep = 12,      ///< the settings of a random search
   holdout = 13,    ///< which rows become the test set
   measure = 14,    ///< the seeds of runs that measure what a schema leaves open
+  pair = 15,       ///< the simulated noise that two agents share
 };
 
 /// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one

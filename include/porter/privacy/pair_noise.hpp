@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct NoisePairs {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
 };
 
+/// How many pairs the agent is in that is in the most.
+std::size_t most_pairs(const NoisePairs& pairs);
+
 /// What that noise is worth to the worst-off agent, whoever the colluders are.
 struct PairWorth {
   /// sigma_eff / s, not above the true value: against whoever sees the noised gradients of all
@@ -47,6 +51,13 @@ struct PairWorth {
 /// that is no number from 0 to kLargestPairRatio, or as many colluders as agents.
 PairWorth pair_worth(const NoisePairs& pairs, double ratio, std::size_t colluders);
 inline constexpr double kLargestPairRatio = 1024;
+
+/// The noise of a run whose agents share some.
+struct SharedNoise {
+  std::shared_ptr<const NoisePairs> pairs;
+  double ratio = 0;  ///< c / s
+  PairWorth worth = {};
+};
 
 /// A quantity  own s^2 + shared c^2  of noise, such as a variance after gossip.
 struct PairCost {

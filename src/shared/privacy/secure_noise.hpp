@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "privacy/discrete_gaussian.hpp"
@@ -32,14 +33,27 @@ double delta_with_distance(double epsilon, double delta, double distance);
 /// from y, rounding to float included, is post-processing.
 class SecureNoise {
  public:
+  /// Noise that pairs of agents share, beside that of their own.
+  struct Shared {
+    double stddev = 0;           ///< 0: none
+    std::size_t most_pairs = 0;  ///< of one agent
+    std::size_t vectors = 1;     ///< of noise that a round draws: one per agent, one per pair
+  };
+
   /// `sensitivity` is that of the exact mean, e.g. 2 clip / batch; what rounding errors of the
   /// norms add is added here. Error{usage} unless all are positive and finite; Error{privacy} where
-  /// no grid keeps the rounding below 1e-3 of it.
-  SecureNoise(double stddev, double sensitivity, std::size_t dim);
+  /// no grid keeps the rounding below 1e-3 of it, or suits the noise that is shared.
+  SecureNoise(double stddev, double sensitivity, std::size_t dim, const Shared& shared);
+  SecureNoise(double stddev, double sensitivity, std::size_t dim)
+      : SecureNoise(stddev, sensitivity, dim, Shared{}) {}
 
-  /// Replaces g by y. Error{privacy}, with g as it was, where g is not finite (NaN too) or too
-  /// large for the grid to be exact in double. -0.0 counts as 0.0, and y holds no -0.0.
-  void release(std::span<double> g, NoiseStream& noise) const;
+  /// Draws the noise of one pair, in steps of the grid: `lower` += v and `higher` -= v, exactly.
+  void share(std::span<double> lower, std::span<double> higher, NoiseStream& noise) const;
+
+  /// Replaces g by y, with the steps in it that the agent shares with others, if any.
+  /// Error{privacy}, with g as it was, where g is not finite (NaN too) or too large for the grid to
+  /// be exact in double. -0.0 counts as 0.0, and y holds no -0.0.
+  void release(std::span<double> g, NoiseStream& noise, std::span<const double> shared = {}) const;
 
   double grid() const { return grid_; }
 
@@ -47,7 +61,8 @@ class SecureNoise {
   /// sensitivity; stddev is smaller by at most 2.4e-6 relative, sensitivity larger by at most 1e-3.
   double accounted_stddev() const;
   double accounted_sensitivity() const;
-  /// Of one release, all coordinates, from the mechanism so accounted.
+  /// Of one release, all coordinates, from the mechanism so accounted; with noise that is shared of
+  /// all releases of the round, of which the shares of one agent are a part.
   double statistical_distance() const;
 
  private:
@@ -55,6 +70,8 @@ class SecureNoise {
   std::size_t dim_;
   double grid_;
   DiscreteGaussian integers_;
+  std::optional<DiscreteGaussian> shared_;
+  std::size_t vectors_;
 };
 
 }  // namespace porter
