@@ -123,12 +123,17 @@ void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const
                 choice_text(own), "; found \"", choice_text(algorithm.clip_target), "\"");
 }
 
+CompressorInfo compressor_info(const Config& config) {
+  const auto table = compressor_table();
+  const auto name = split_spec(config.algorithm.compressor).name;
+  const auto found = std::ranges::find(table, name, &CompressorInfo::name);
+  return found == table.end() ? CompressorInfo{} : *found;
+}
+
 void check_messages(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   const auto& algorithm = config.algorithm;
   const auto compressors = compressor_table();
-  const auto found =
-      std::ranges::find(compressors, split_spec(algorithm.compressor).name, &CompressorInfo::name);
-  const auto compressor = found == compressors.end() ? CompressorInfo{} : *found;
+  const auto compressor = compressor_info(config);
   section.check(info.compresses || compressor.dense, "compressor", info.name,
                 " sends dense messages, so only \"", names_of(compressors, &CompressorInfo::dense),
                 "\" fits; found \"", algorithm.compressor, "\"");
@@ -160,7 +165,36 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
                 names_of(algorithm_table(), &AlgorithmInfo::two_gradients), " has snapshots");
 }
 
-void check_privacy(const TomlSection& section, const Config& config) {
+// The coordinates of a gossip step are the same at all agents: dense messages, or a mask in common.
+bool mixes_together(const AlgorithmInfo& info, const Config& config) {
+  return info.gossips() && (config.algorithm.mask != Mask::own || compressor_info(config).dense);
+}
+
+// Noise that neighbours share cancels where they mix the coordinates that have it.
+void check_shape(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& privacy = *config.privacy;
+  const bool shares = shares_noise(config);
+  section.check(!shares || mixes_together(info, config), "shape", "\"", choice_text(privacy.shape),
+                "\" is for neighbours that mix the same coordinates: dense messages "
+                "(algorithm.compressor = \"identity\"), or a mask in common (algorithm.mask = "
+                "\"shared\" or \"sweep\"); found ",
+                info.name, " with \"", config.algorithm.compressor, "\" and mask = \"",
+                choice_text(config.algorithm.mask), "\"");
+  section.check(!shares || !measures_statistics(config), "shape",
+                "the schema (data.schema) has columns that are measured, with noise that agents do "
+                "not share; found \"",
+                choice_text(privacy.shape), "\"");
+  section.check(shares || !section.has("colluders"), "colluders",
+                "needs shape = \"pairwise\" or \"optimal\"; independent noise holds against all "
+                "others together");
+  section.check(!shares || privacy.colluders < config.network.agents, "colluders",
+                "expected fewer than the ", config.network.agents, " agents, found ",
+                privacy.colluders);
+  section.check(privacy.shape == NoiseShape::pairwise || !section.has("pair_ratio"), "pair_ratio",
+                "needs shape = \"pairwise\", found \"", choice_text(privacy.shape), "\"");
+}
+
+void check_privacy(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   if (!config.privacy) return;
   const auto& privacy = *config.privacy;
   const bool given = privacy.calibration == Calibration::sigma;
@@ -175,6 +209,7 @@ void check_privacy(const TomlSection& section, const Config& config) {
   section.check(
       privacy.adjacency == Adjacency::replace || privacy.sampler == Sampler::poisson, "adjacency",
       "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
+  check_shape(section, info, config);
 }
 
 void check_measured(Sections& sections, const AlgorithmInfo& info, const Config& config) {
@@ -239,7 +274,7 @@ Config read_config(const toml::table& root, const std::string& source) {
   check_model(sections, config);
   check_clipping(sections["algorithm"], info, config);
   check_messages(sections["algorithm"], info, config);
-  check_privacy(sections["privacy"], config);
+  check_privacy(sections["privacy"], info, config);
   check_measured(sections, info, config);
   check_data(sections["data"], config);
   check_run(sections["run"], info, config);

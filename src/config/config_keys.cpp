@@ -219,6 +219,8 @@ constexpr Range kNotNegative = {"a number >= 0", [](double x) { return x >= 0; }
 constexpr Range kShare = {"a number in (0, 1]", [](double x) { return x > 0 && x <= 1; }};
 constexpr Range kPartOrNone = {"a number from 0 to below 1",
                                [](double x) { return x >= 0 && x < 1; }};
+constexpr Range kPairRatio = {"a number above 0, up to 1024",
+                              [](double x) { return x > 0 && x <= kLargestPairRatio; }};
 constexpr Range kProbability = {"a number strictly between 0 and 1",
                                 [](double x) { return x > 0 && x < 1; }};
 
@@ -347,6 +349,10 @@ ConfigKey only_where(bool (*applies)(const Config&), ConfigKey key) {
     return applies(config) ? text(config) : "";
   };
   return key;
+}
+
+bool is_pairwise(const Config& config) {
+  return config.privacy && config.privacy->shape == NoiseShape::pairwise;
 }
 
 // A column of a table of names.
@@ -524,6 +530,16 @@ std::vector<ConfigKey> make_keys() {
                  number_row(PRIVACY(statistics), kProbability,
                             "share of epsilon for what the schema says is measured; 0.1 unless "
                             "given")),
+      only_where(shares_noise,
+                 choice_row(PRIVACY(shape),
+                            "of the noises of different agents; independent unless given; else "
+                            "neighbours share some, which holds against colluders only")),
+      only_where(shares_noise,
+                 count_row(PRIVACY(colluders), 0,
+                           "agents that may tell their secrets, with a shape; 1 unless given")),
+      only_where(is_pairwise,
+                 number_row(PRIVACY(pair_ratio), kPairRatio,
+                            "deviation of shared noise over that of one's own; 1 unless given")),
 
       count_row(KEY(run.seed), 0, "of everything random that is not secret",
                 std::numeric_limits<std::int64_t>::max()),

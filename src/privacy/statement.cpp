@@ -105,6 +105,41 @@ std::optional<PrivacyStatement::Parts> read_parts(const Fields& fields) {
       .training_epsilon = number("training", "epsilon")};
 }
 
+constexpr const char* kSharedNoise = "shared_noise";
+constexpr std::string_view kAllSets = "all sets of colluders", kDegrees = "degrees";
+
+Json shared_json(const PrivacyStatement::Shared& shared) {
+  return {{"shape", choice_text(shared.shape)},
+          {"colluders", shared.colluders},
+          {"own_sigma", shared.own_sigma},
+          {"pair_sigma", shared.pair_sigma},
+          {"bound", shared.enumerated ? kAllSets : kDegrees}};
+}
+
+std::optional<PrivacyStatement::Shared> read_shared(const Fields& outer,
+                                                    const std::string& source) {
+  const auto& json = outer.get(kSharedNoise);
+  if (json.is_null()) return std::nullopt;
+  const Fields fields(json, source + ": " + kSharedNoise);
+  PrivacyStatement::Shared shared;
+  shared.shape = fields.choice<NoiseShape>("shape");
+  shared.colluders = fields.count<std::size_t>("colluders");
+  shared.own_sigma = fields.number("own_sigma").value_or(0);
+  shared.pair_sigma = fields.number("pair_sigma").value_or(0);
+  shared.enumerated = fields.text("bound") == kAllSets;
+  fields.check(shared.shape != NoiseShape::independent, "shape", "a shape that shares noise");
+  fields.check(shared.own_sigma > 0, "own_sigma", "a number above 0");
+  fields.check(shared.pair_sigma > 0, "pair_sigma", "a number above 0");
+  return shared;
+}
+
+// Against whom the promise holds.
+std::string adversary(const PrivacyStatement& statement) {
+  if (!statement.shared) return "everybody else together, for everything that leaves the agent";
+  return concat("an eavesdropper of all messages of all agents together with up to ",
+                statement.shared->colluders, " colluding agents; not against all others together");
+}
+
 bool clips(const std::string& spec) {
   try {
     return parse_clip(spec).kind != Clip::Kind::none;
@@ -138,7 +173,7 @@ std::string statement_json(const PrivacyStatement& statement) {
       {"guarantee", nullptr},
       {"noise", statement.noise ? choice_text(*statement.noise) : kNoNoise},
       {"level", choice_text(PrivacyLevel::record)},
-      {"against", "everybody else together, for everything that leaves the agent"},
+      {"against", adversary(statement)},
       {"sigma", statement.sigma},
       {"clip", statement.clip},
       {"clip_target", choice_text(statement.clip_target)},
@@ -165,6 +200,7 @@ std::string statement_json(const PrivacyStatement& statement) {
                        {"sigma", parts->statistics_sigma},
                        {"epsilon", parts->statistics_epsilon}}},
                      {"training", {{"epsilon", parts->training_epsilon}}}};
+  if (statement.shared) json[kSharedNoise] = shared_json(*statement.shared);
   json["not_covered"] = statement.not_covered;
   json["warnings"] = statement.warnings;
   return json_text(json, 2) + "\n";
@@ -191,6 +227,7 @@ PrivacyStatement parse_statement(std::string_view json, const std::string& sourc
   out.target_epsilon = fields.number("target_epsilon");
   out.epsilon = read_epsilon(fields);
   out.parts = read_parts(fields);
+  out.shared = read_shared(fields, source);
   out.not_covered = fields.texts("not_covered");
   out.warnings = fields.texts("warnings");
   out.guaranteed = read_guarantee(fields, out);

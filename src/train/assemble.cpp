@@ -12,6 +12,7 @@
 #include "model_start.hpp"
 #include "porter/core/error.hpp"
 #include "run_size.hpp"
+#include "shared_noise.hpp"
 #include "start.hpp"
 #include "train/auto_steps.hpp"
 #include "train/evaluator.hpp"
@@ -188,6 +189,15 @@ std::vector<std::uint32_t> find_dense(const RunParts& parts) {
                               train.classes.empty() ? train.outputs : train.classes.size()));
 }
 
+// Of the coordinates that all agents mix together, what a round mixes.
+double mixed_share(const RunParts& parts) {
+  const auto kept = parts.facts.compression.kept;
+  if (!kept) return 1;
+  const double sent = static_cast<double>(parts.config.algorithm.gossip) *
+                      static_cast<double>(*kept + parts.dense.size());
+  return std::min(1.0, sent / static_cast<double>(parts.facts.dim));
+}
+
 // The paper's x_out: a random agent after a random round.
 void draw_output(const Config& config, RunFacts& facts) {
   RngStream rng(config.run.seed, Draw::output, 0, 0);
@@ -269,8 +279,9 @@ RunParts assemble(const Config& given, Sources sources) {
           parts.start.size(), " entries, but the model has d = ", dim);
   parts.make = sources.algorithm ? std::move(sources.algorithm) : parts.algorithm().make;
   draw_output(config, parts.facts);
-  parts.privacy =
-      std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(sources.accounts));
+  parts.privacy = std::make_shared<const RunPrivacy>(
+      config, parts.sampler(), dim, std::move(sources.accounts),
+      shared_noise(config, parts.network.get(), mixed_share(parts)));
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
   auto& algorithm = parts.config.algorithm;
@@ -302,7 +313,9 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .gradients = {.sampler = parts.sampler(),
                         .clip = algorithm.clip,
                         .clip_target = algorithm.clip_target,
-                        .noise_stddev = parts.sigma(),
+                        .noise_stddev = parts.privacy->own_sigma(),
+                        .pairs = parts.privacy->pairs(),
+                        .pair_stddev = parts.privacy->pair_sigma(),
                         .momentum = algorithm.momentum,
                         .seed = config.run.seed,
                         .secure = parts.privacy->secure()},

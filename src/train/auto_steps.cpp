@@ -164,11 +164,17 @@ Variances gradient_variances(const RunParts& parts, const Scales& scales) {
   double samples = scales.gradient / static_cast<double>(parts.facts.batch);
   if (algorithm.clip_target == ClipTarget::batch && !algorithm.clip.none())
     samples = std::min(samples, algorithm.clip.tau * algorithm.clip.tau);
-  const double noise = static_cast<double>(parts.facts.dim) * parts.sigma() * parts.sigma();
+  const auto& privacy = *parts.privacy;
+  const auto dim = static_cast<double>(parts.facts.dim);
+  const double noise = dim * privacy.own_sigma() * privacy.own_sigma();
   if (meeting == Meeting::aggregator) return {samples + noise, samples / agents + noise};
   // What a server gets is as much noisier as compression makes it.
   const double sent = meeting == Meeting::server ? parts.facts.compression.omega.value_or(0) : 0;
-  return {samples + noise, (1 + sent) * (samples + noise) / agents};
+  // What pairs share is gone in the mean.
+  const auto pairs = privacy.pairs();
+  const double links = pairs ? 2 * static_cast<double>(pairs->pairs.size()) / agents : 0;
+  const double shared = links * dim * privacy.pair_sigma() * privacy.pair_sigma();
+  return {samples + noise + shared, (1 + sent) * (samples + noise) / agents};
 }
 
 }  // namespace

@@ -47,17 +47,20 @@ double statistics_distance(const Config& config) {
 struct RunPrivacy::Intervals : Memo<std::uint64_t, EpsilonInterval> {};
 
 RunPrivacy::RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
-                       std::shared_ptr<AccountantCache> cache)
+                       std::shared_ptr<AccountantCache> cache, std::optional<SharedNoise> shared)
     : config_(config),
       sampler_(sampler),
       tau_(config.algorithm.clip.tau / noise_shared_by(config)),
+      shared_(std::move(shared)),
       cache_(cache ? std::move(cache) : std::make_shared<AccountantCache>()),
       most_releases_(kUnlimited),
       intervals_(std::make_unique<Intervals>()) {
   if (!config_.privacy) return;
   check_delta();
   calibrate_statistics();
-  calibrate(dim);
+  calibrate();
+  make_secure(dim);
+  note_shape();
   if (tau_ == 0) notes_.push_back("algorithm.clip: noise without clipping protects nobody");
   if (config_.algorithm.clip_target == ClipTarget::batch && tau_ > 0)
     notes_.push_back(
@@ -86,10 +89,31 @@ void RunPrivacy::check_delta() {
   if (!concern.empty()) notes_.push_back("privacy." + concern);
 }
 
-void RunPrivacy::calibrate(std::size_t dim) {
+// A last bit more than sigma / gain, so that what it is worth is not below sigma.
+double RunPrivacy::own_sigma() const {
+  return shared_ ? sigma_ / shared_->worth.gain * (1 + 0x1p-50) : sigma_;
+}
+
+double RunPrivacy::pair_sigma() const { return shared_ ? shared_->ratio * own_sigma() : 0; }
+
+std::shared_ptr<const NoisePairs> RunPrivacy::pairs() const {
+  return shared_ && sigma_ > 0 ? shared_->pairs : nullptr;
+}
+
+void RunPrivacy::note_shape() {
+  if (!shares_noise(config_) || sigma_ == 0) return;
+  if (!shared_)
+    notes_.push_back(
+        "privacy.shape: noise that neighbours share does not pay here; it is independent");
+  else if (shared_->worth.gain == 1)
+    notes_.push_back(concat("privacy.shape: noise that neighbours share protects nobody here: ",
+                            config_.privacy->colluders, " colluders can be all neighbours of an ",
+                            "agent"));
+}
+
+void RunPrivacy::calibrate() {
   const auto& privacy = *config_.privacy;
   const auto rounds = config_.algorithm.rounds;
-  const bool secret = claims_guarantee(config_);
   if (privacy.calibration == Calibration::sigma) {
     sigma_ = *privacy.sigma;
   } else if (privacy.calibration == Calibration::paper) {
@@ -101,9 +125,17 @@ void RunPrivacy::calibrate(std::size_t dim) {
   } else {
     sigma_ = calibrated_sigma(sampler_, privacy.epsilon, rounds);
   }
-  if (secret && sigma_ > 0 && tau_ > 0)
-    secure_ = std::make_shared<const SecureNoise>(
-        sigma_, sampler_.sensitivity(privacy.adjacency, tau_), dim);
+}
+
+void RunPrivacy::make_secure(std::size_t dim) {
+  if (!claims_guarantee(config_) || sigma_ == 0 || tau_ == 0) return;
+  SecureNoise::Shared shared;
+  if (shared_)
+    shared = {.stddev = pair_sigma(),
+              .most_pairs = most_pairs(*shared_->pairs),
+              .vectors = shared_->pairs->agents + shared_->pairs->pairs.size()};
+  secure_ = std::make_shared<const SecureNoise>(
+      own_sigma(), sampler_.sensitivity(config_.privacy->adjacency, tau_), dim, shared);
 }
 
 // The statistics come before, where there are any.
@@ -144,8 +176,10 @@ PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
   const auto adjacency = config_.privacy->adjacency;
   if (!secure_) return sampler_.event(adjacency, sigma_, tau_, releases);
   const auto event = sampler_.secure_event(adjacency, sigma_, tau_, releases);
-  const double multiplier =
-      secure_->accounted_stddev() * records_moved(adjacency) / secure_->accounted_sensitivity();
+  // The grid costs an agent's own noise, and the whole is worth as many times as much.
+  const double gain = shared_ ? shared_->worth.gain : 1;
+  const double multiplier = gain * secure_->accounted_stddev() * records_moved(adjacency) /
+                            secure_->accounted_sensitivity();
   require(event.noise_multiplier <= multiplier, ErrorKind::privacy,
           "the grid of the secure noise costs more than is charged for it: noise multiplier ",
           multiplier, ", expected at least ", event.noise_multiplier);
@@ -232,6 +266,12 @@ PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
                  .statistics_sigma = statistics_.sigma,
                  .statistics_epsilon = statistics_interval().upper,
                  .training_epsilon = privacy::epsilon(event(releases), accounted_delta_).upper};
+  if (shared_ && sigma_ > 0)
+    out.shared = {.shape = config_.privacy->shape,
+                  .colluders = config_.privacy->colluders,
+                  .own_sigma = own_sigma(),
+                  .pair_sigma = pair_sigma(),
+                  .enumerated = shared_->worth.enumerated};
   out.guaranteed = secure_ && out.epsilon && std::isfinite(out.epsilon->upper);
   out.not_covered = not_covered();
   return out;
@@ -247,9 +287,13 @@ std::string RunPrivacy::sentence(std::uint64_t releases) const {
         before_.empty() ? ""
                         : concat(" and ", statistics_.releases, " private statistics before them, ",
                                  "which alone cost ", rounded_up(statistics_interval().upper));
+    const auto against =
+        shared_ ? concat(", against an eavesdropper of all messages with up to ", privacy.colluders,
+                         " colluding agents, not against all others together")
+                : "";
     return concat("epsilon in [", rounded_down(bounds->lower), ", ", rounded_up(bounds->upper),
                   "] at delta = ", privacy.delta, " (record level, ", relation(), ", ", releases,
-                  " rounds", measured, ")");
+                  " rounds", measured, against, ")");
   };
   if (secure_) return concat("secret noise, sigma = ", sigma_, ": certified ", worth());
   std::string text = concat("simulated noise: not private; sigma = ", sigma_);
@@ -281,6 +325,9 @@ std::vector<std::string> RunPrivacy::not_covered() const {
     list.push_back("ranges, means and deviations of data.schema, which are measured without noise");
   if (starts_from_model(config_))
     list.push_back("the records that the model of algorithm.start was learned from");
+  if (shared_ && sigma_ > 0)
+    list.insert(list.begin(), concat("an adversary that knows the secrets of more than ",
+                                     config_.privacy->colluders, " agents"));
   if (sigma_ == 0)
     list.push_back("everything: no noise is added");
   else if (!secure_)

@@ -16,8 +16,8 @@ import numpy as np
 
 from slow.algorithms import ALGORITHMS
 from slow.cases import CASES, ROUNDS, to_toml
-from slow.messages import one_way_ring
 from slow.models import GRADIENTS, LOSSES, dimension
+from slow.network import one_way_ring
 from slow.randomness import MASK32, START, Stream, philox
 from slow.rows import load, make_rows, write_csv, write_libsvm
 

@@ -40,7 +40,13 @@ TEST(PrivacyStatement, ReadsBackAsItWasWritten) {
   unbounded.guaranteed = false;
   unbounded.noise = NoiseSource::simulated;
   unbounded.epsilon->upper = INFINITY;
-  for (const auto& statement : {promise(), nothing, unbounded}) {
+  auto shared = promise();
+  shared.shared = {.shape = NoiseShape::optimal,
+                   .colluders = 2,
+                   .own_sigma = 0.05,
+                   .pair_sigma = 0.07,
+                   .enumerated = true};
+  for (const auto& statement : {promise(), nothing, unbounded, shared}) {
     const auto text = statement_json(statement);
     const auto back = parse_statement(text, "s");
     EXPECT_EQ(statement_json(back), text);
@@ -108,6 +114,25 @@ TEST(PrivacyStatement, NamesTheKeyThatIsMissingOrOfAnotherType) {
     }
   }
   for (const char* text : {"", "{", "[]", "null"}) EXPECT_THROW(parse_statement(text, "s"), Error);
+}
+
+TEST(PrivacyStatement, OfSharedNoiseSaysAgainstWhomItHolds) {
+  auto statement = promise();
+  statement.shared = {
+      .shape = NoiseShape::pairwise, .colluders = 2, .own_sigma = 0.05, .pair_sigma = 0.07};
+  auto json = nlohmann::json::parse(statement_json(statement));
+  EXPECT_EQ(json["against"],
+            "an eavesdropper of all messages of all agents together with up to 2 colluding agents; "
+            "not against all others together");
+  EXPECT_EQ(json["shared_noise"]["bound"], "degrees");
+  const auto back = parse_statement(json.dump(), "s");
+  ASSERT_TRUE(back.shared.has_value());
+  EXPECT_EQ(back.shared->colluders, 2U);
+  EXPECT_FALSE(back.shared->enumerated);
+  json["shared_noise"]["shape"] = "independent";
+  EXPECT_THROW(parse_statement(json.dump(), "s"), Error);
+  json["shared_noise"] = {{"shape", "pairwise"}};
+  EXPECT_THROW(parse_statement(json.dump(), "s"), Error);
 }
 
 TEST(PrivacyStatement, HasNoControlCharacters) {

@@ -73,6 +73,9 @@ AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
           ": algorithm.name: the audit is of agents that add noise to the mean of one clipped "
           "gradient of each sample, and those of \"",
           method.name, "\" release something else");
+  require(!shares_noise(config), ErrorKind::usage, options.config,
+          ": privacy.shape: the audit is of agents whose noise is independent, found \"",
+          choice_text(config.privacy->shape), "\"");
   options.adjacency = config.privacy->adjacency;
   options.noise = config.privacy->noise;
   auto setting =

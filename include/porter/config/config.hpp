@@ -12,6 +12,7 @@
 #include "porter/core/choice.hpp"
 #include "porter/data/load.hpp"
 #include "porter/model/model.hpp"
+#include "porter/privacy/pair_noise.hpp"
 #include "porter/privacy/statement.hpp"
 
 namespace porter {
@@ -97,6 +98,9 @@ struct Config {
     NoiseSource noise = NoiseSource::simulated;
     bool allow_large_delta = false;  ///< accept delta >= 1/m
     double statistics = 0.1;         ///< share of epsilon for what the schema says is measured
+    NoiseShape shape = NoiseShape::independent;
+    std::size_t colluders = 1;  ///< whose secrets do not count, where noise is shared
+    double pair_ratio = 1;      ///< c / s, deviations of shared and own noise; pairwise
   };
   std::optional<Privacy> privacy;  ///< present where noise is added
 
@@ -122,6 +126,11 @@ Config load_config(const std::filesystem::path& path,
 /// Whether what leaves an agent is promised to be private: its noise is secret.
 inline bool claims_guarantee(const Config& config) {
   return config.privacy && config.privacy->noise == NoiseSource::secret;
+}
+
+/// Whether neighbours are to share noise.
+inline bool shares_noise(const Config& config) {
+  return config.privacy && config.privacy->shape != NoiseShape::independent;
 }
 
 /// Whether the schema says that something is measured by the run: before the training, with noise

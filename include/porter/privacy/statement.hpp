@@ -10,6 +10,7 @@
 
 #include "porter/privacy/accountant.hpp"
 #include "porter/privacy/clip.hpp"
+#include "porter/privacy/pair_noise.hpp"
 
 namespace porter {
 
@@ -30,8 +31,8 @@ struct PrivacyStatement {
   std::string sentence;
   bool guaranteed = false;           ///< epsilon->upper and delta may be promised to others
   std::optional<NoiseSource> noise;  ///< nothing: none is added
-  double sigma = 0;                  ///< of the noise on the averaged gradient
-  std::string clip;                  ///< as in the config
+  double sigma = 0;  ///< of the noise on the averaged gradient; what it is worth where it is shared
+  std::string clip;  ///< as in the config
   ClipTarget clip_target = ClipTarget::sample;
   std::size_t batch = 0, records = 0;
   std::uint32_t rounds = 0;
@@ -50,6 +51,15 @@ struct PrivacyStatement {
     double statistics_epsilon = 0, training_epsilon = 0;
   };
   std::optional<Parts> parts;
+  /// Where neighbours share noise: the promise is then against whoever reads all messages and up to
+  /// so many agents that collude, not against all others together.
+  struct Shared {
+    NoiseShape shape = NoiseShape::pairwise;
+    std::size_t colluders = 0;
+    double own_sigma = 0, pair_sigma = 0;  ///< of an agent's own noise, and of that of each pair
+    bool enumerated = false;               ///< PairWorth
+  };
+  std::optional<Shared> shared;
   std::vector<std::string> not_covered, warnings;
 };
 

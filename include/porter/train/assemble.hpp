@@ -11,6 +11,7 @@
 #include "porter/algo/algorithm.hpp"
 #include "porter/config/config.hpp"
 #include "porter/privacy/batch_sampler.hpp"
+#include "porter/privacy/pair_noise.hpp"
 
 namespace porter {
 
@@ -50,17 +51,25 @@ struct Sources {
 };
 
 /// The noise of a run and what it is worth to each agent: local differential privacy of its records
-/// against everybody else, at the config's delta. A release is one round's noised gradient of one
-/// agent.
+/// against everybody else, at the config's delta; where neighbours share noise, against whoever
+/// reads all messages and so many colluders as the config says. A release is one round's noised
+/// gradient of one agent.
 class RunPrivacy {
  public:
   /// Works out sigma. Error{usage} names the key that makes the request impossible. Runs of one
-  /// process may share a cache.
+  /// process may share a cache. What neighbours share changes no figure of what the noise is worth.
   RunPrivacy(const Config& config, const BatchSampler& sampler, std::size_t dim,
-             std::shared_ptr<AccountantCache> cache = nullptr);
+             std::shared_ptr<AccountantCache> cache = nullptr,
+             std::optional<SharedNoise> shared = std::nullopt);
   ~RunPrivacy();
 
+  /// What the noise is worth: that of independent noise which protects as well.
   double sigma() const { return sigma_; }
+  /// Of the noise that an agent adds alone; smaller where neighbours share some.
+  double own_sigma() const;
+  /// Of the noise of each pair, and the pairs; 0 and null where nothing is shared.
+  double pair_sigma() const;
+  std::shared_ptr<const NoisePairs> pairs() const;
   /// Null unless the noise is secret.
   const std::shared_ptr<const SecureNoise>& secure() const { return secure_; }
 
@@ -100,9 +109,11 @@ class RunPrivacy {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void calibrate(std::size_t dim);
+  void calibrate();
+  void note_shape();
   void check_delta();
   void account();
+  void make_secure(std::size_t dim);
   void calibrate_statistics();
   double calibrated_sigma(const BatchSampler& sampler, double target, std::uint64_t steps) const;
   EpsilonInterval statistics_interval() const;
@@ -115,6 +126,7 @@ class RunPrivacy {
   Config config_;
   BatchSampler sampler_;
   double tau_ = 0, sigma_ = 0;
+  std::optional<SharedNoise> shared_;
   double accounted_delta_ =
       0;  // a millionth below delta where the secure sampler's distance is charged
   bool accounted_ = false;  // whether anything can be certified

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 
-from slow.cases import ROUNDS
-from slow.messages import (all_gradients, clip, compress_rows, kept_entries, mix, mixing_matrix,
-                           stochastic_gradient, sweep_block)
+from slow.cases import ROUNDS, kept_entries
+from slow.messages import all_gradients, clip, compress_rows, mix, stochastic_gradient, sweep_block
 from slow.models import GRADIENTS
+from slow.network import mixing_matrix
 from slow.randomness import BATCH, COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cases and their configs."""
+import math
 from dataclasses import dataclass
 
 from slow.rows import make_rows
@@ -20,6 +21,9 @@ class Case:
     compressor: str = "identity"
     unbiased: bool = False
     sigma: object = None  # None: the config has no [privacy]
+    shape: str = ""  # of noise that neighbours share, and the two keys of it
+    colluders: int = 1
+    pair_ratio: object = None
     shift: object = None
     trigger: object = None
     momentum: float = 1.0
@@ -118,6 +122,10 @@ CASES = [
     Case("dsgt", algorithm="dsgt", seed=24, step=0.05),
     Case("dp_dsgd_gossip", algorithm="dp-dsgd", seed=25, step=0.05, clip="smooth:0.5", sigma=0.05, gossip=3,
          graph="star"),
+    Case("dp_dsgd_pairwise", algorithm="dp-dsgd", seed=37, step=0.05, clip="smooth:0.5", sigma=0.05, shape="pairwise",
+         pair_ratio=2.0),
+    Case("sweep_led_optimal", algorithm="sweep-led", seed=38, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
+         sigma=0.1, momentum=0.3, gossip=3, mask="sweep", shape="optimal", colluders=0),
     Case("deepsqueeze_top_k", algorithm="deepsqueeze", seed=26, step=0.05, compressor="top_k:0.5", consensus=0.3),
     Case("soteriafl_svrg", algorithm="soteriafl-svrg", seed=27, step=0.1, clip="smooth:1.0", sigma=0.05,
          compressor="random_k:0.25", unbiased=True, snapshot=0.1),
@@ -136,6 +144,11 @@ CASES = [
     Case("porter_dp_mlp_huber", **DP, **NUMBERS, model="mlp", loss="huber", seed=35, hidden=(5,), activation="tanh",
          clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.05),
 ]
+
+
+def kept_entries(case, d):
+    _, argument = case.compressor.split(":")
+    return int(argument[2:]) if argument.startswith("k=") else max(1, math.floor(float(argument) * d))
 
 
 def to_toml(case):
@@ -161,6 +174,10 @@ def to_toml(case):
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
         sections["privacy"] = {"calibration": "sigma", "sigma": case.sigma}
+    if case.shape:
+        sections["privacy"] |= {"shape": case.shape, "colluders": case.colluders}
+    if case.pair_ratio is not None:
+        sections["privacy"]["pair_ratio"] = case.pair_ratio
     lines = ["# written by reference.py"]
     for section, entries in sections.items():
         lines += ["", f"[{section}]"] + [f"{key} = {quoted(value)}" for key, value in entries.items()]

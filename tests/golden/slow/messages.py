@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 
+from slow.cases import kept_entries
 from slow.models import GRADIENTS, mlp_widths
-from slow.randomness import BATCH, MASK, NOISE, Stream
+from slow.network import edges
+from slow.pairs import deviations
+from slow.randomness import BATCH, MASK, NOISE, PAIR, Stream
 
 
 def clip(case, g):
@@ -35,18 +38,22 @@ def stochastic_gradient(case, data, agent, x, t):
     g = total / len(batch)
     if not per_sample:
         g = clip(case, g)
-    if case.sigma:
-        g = g + case.sigma * Stream(case.seed, NOISE, agent, t).noise(len(x))
-    return g
+    return g + noise(case, agent, t, len(x)) if case.sigma else g
+
+
+def noise(case, agent, t, d):
+    if not case.shape:
+        return case.sigma * Stream(case.seed, NOISE, agent, t).noise(d)
+    own, shared = deviations(case)
+    out = own * Stream(case.seed, NOISE, agent, t).noise(d)
+    for number, (lower, higher) in enumerate(edges(case)):
+        if agent in (lower, higher):
+            out = out + (shared if agent == lower else -shared) * Stream(case.seed, PAIR, number, t).noise(d)
+    return out
 
 
 def all_gradients(case, data, X, t):
     return np.array([stochastic_gradient(case, data, i, X[i], t) for i in range(case.agents)])
-
-
-def kept_entries(case, d):
-    _, argument = case.compressor.split(":")
-    return int(argument[2:]) if argument.startswith("k=") else max(1, math.floor(float(argument) * d))
 
 
 def compress(case, difference, use, agent, t):
@@ -100,30 +107,6 @@ def sweep_block(case, d, k, step):
 
 def compress_rows(case, difference, use, t):
     return np.array([compress(case, difference[i], use, i, t) for i in range(case.agents)])
-
-
-def one_way_ring(n):
-    """Not symmetric: W and its transpose are different runs."""
-    return 0.75 * np.eye(n) + 0.25 * np.roll(np.eye(n), 1, axis=1)
-
-
-def mixing_matrix(case):
-    """Metropolis: 1 / (1 + the larger degree) on every edge, the rest of each row on its diagonal."""
-    n = case.agents
-    if case.mixing == "file:one_way.npy":
-        return one_way_ring(n)
-    if case.graph == "ring":
-        edges = {frozenset((i, (i + 1) % n)) for i in range(n)}
-    else:
-        assert case.graph == "star"  # agent 0 is the centre
-        edges = {frozenset((0, i)) for i in range(1, n)}
-    degree = [sum(i in edge for edge in edges) for i in range(n)]
-    W = np.zeros((n, n))
-    for i, j in edges:
-        W[i, j] = W[j, i] = 1 / (1 + max(degree[i], degree[j]))
-    for i in range(n):
-        W[i, i] = 1 - sum(W[i])
-    return W
 
 
 def mix(A, Q):
