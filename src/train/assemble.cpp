@@ -189,15 +189,6 @@ std::vector<std::uint32_t> find_dense(const RunParts& parts) {
                               train.classes.empty() ? train.outputs : train.classes.size()));
 }
 
-// Of the coordinates that all agents mix together, what a round mixes.
-double mixed_share(const RunParts& parts) {
-  const auto kept = parts.facts.compression.kept;
-  if (!kept) return 1;
-  const double sent = static_cast<double>(parts.config.algorithm.gossip) *
-                      static_cast<double>(*kept + parts.dense.size());
-  return std::min(1.0, sent / static_cast<double>(parts.facts.dim));
-}
-
 // The paper's x_out: a random agent after a random round.
 void draw_output(const Config& config, RunFacts& facts) {
   RngStream rng(config.run.seed, Draw::output, 0, 0);
@@ -279,9 +270,9 @@ RunParts assemble(const Config& given, Sources sources) {
           parts.start.size(), " entries, but the model has d = ", dim);
   parts.make = sources.algorithm ? std::move(sources.algorithm) : parts.algorithm().make;
   draw_output(config, parts.facts);
-  parts.privacy = std::make_shared<const RunPrivacy>(
-      config, parts.sampler(), dim, std::move(sources.accounts),
-      shared_noise(config, parts.network.get(), mixed_share(parts)));
+  parts.privacy =
+      std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(sources.accounts),
+                                         shared_noise(config, parts.network.get()));
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
   auto& algorithm = parts.config.algorithm;

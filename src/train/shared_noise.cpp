@@ -33,21 +33,17 @@ void check_secrets(const Config& config) {
 
 // Gossip makes W^T S W of the covariance S over agents, and the trace of W^T L W is a sum over
 // edges.
-PairCost noise_after_gossip(const Network& network, double mixed) {
+PairCost noise_after_gossip(const Network& network) {
   const auto& W = network.mixing.weights;
-  const auto& edges = network.graph.edges();
   const auto agents = static_cast<double>(W.nodes());
   double own = 0, shared = 0;
   for (std::size_t i = 0; i < W.nodes(); ++i)
     for (const auto& [node, weight] : W.row(i)) own += weight * weight;
-  for (const auto& [i, j] : edges) shared += squared_difference(W.row(i), W.row(j));
-  const double kept = 1 - mixed;
-  return {.own = kept + mixed * own / agents,
-          .shared = (kept * 2 * static_cast<double>(edges.size()) + mixed * shared) / agents};
+  for (const auto& [i, j] : network.graph.edges()) shared += squared_difference(W.row(i), W.row(j));
+  return {.own = own / agents, .shared = shared / agents};
 }
 
-std::optional<SharedNoise> shared_noise(const Config& config, const Network* network,
-                                        double mixed) {
+std::optional<SharedNoise> shared_noise(const Config& config, const Network* network) {
   if (!shares_noise(config) || !network) return std::nullopt;
   check_secrets(config);
   const auto& privacy = *config.privacy;
@@ -59,7 +55,7 @@ std::optional<SharedNoise> shared_noise(const Config& config, const Network* net
   const double ratio =
       privacy.shape == NoiseShape::pairwise
           ? privacy.pair_ratio
-          : best_pair_ratio(*pairs, privacy.colluders, noise_after_gossip(*network, mixed));
+          : best_pair_ratio(*pairs, privacy.colluders, noise_after_gossip(*network));
   if (ratio == 0) return std::nullopt;
   return SharedNoise{pairs, ratio, pair_worth(*pairs, ratio, privacy.colluders)};
 }

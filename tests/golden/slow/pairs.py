@@ -5,8 +5,6 @@ import itertools
 
 import numpy as np
 
-from slow.cases import kept_entries
-from slow.models import dimension
 from slow.network import edges, mixing_matrix
 
 
@@ -31,11 +29,10 @@ def gain(case, ratio):
 
 
 def noise_after_gossip(case, ratio):
-    """The mean over agents of a coordinate's variance after the round's gossip, in units of s^2."""
-    n, d, W = case.agents, dimension(case), mixing_matrix(case)
+    """The mean over agents of a coordinate's variance after a gossip step, in units of s^2."""
+    n, W = case.agents, mixing_matrix(case)
     S = np.eye(n) + ratio**2 * laplacian(case, list(range(n)))
-    mixed = 1.0 if case.compressor == "identity" else min(1.0, case.gossip * kept_entries(case, d) / d)
-    return (mixed * np.trace(W.T @ S @ W) + (1 - mixed) * np.trace(S)) / n
+    return np.trace(W.T @ S @ W) / n
 
 
 @functools.cache
