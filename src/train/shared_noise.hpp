@@ -9,8 +9,9 @@
 namespace porter {
 
 /// What a round's noise costs an agent: its variance in one coordinate, the mean over agents, after
-/// a gossip step. That is the variance of the average and of the differences to it.
-PairCost noise_after_gossip(const Network& network);
+/// so many gossip steps. That is the variance of the average and of the differences to it. In
+/// memory n x n.
+PairCost noise_after_gossip(const Network& network, std::uint32_t steps);
 
 /// The noise that the config says neighbours share. Nothing where noise is independent, or where
 /// sharing does not pay (shape = "optimal"). Error{privacy} where agents have no secrets to draw it

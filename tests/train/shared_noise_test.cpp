@@ -173,9 +173,13 @@ TEST_F(SharedNoiseTest, ItsCostIsTheTraceOfTheMixedCovariance) {
         Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(dense.data(), n, n);
     Eigen::MatrixXd L = Eigen::MatrixXd::Zero(n, n);
     for (const auto& [i, j] : g.edges()) ++L(i, i), ++L(j, j), --L(i, j), --L(j, i);
-    const auto cost = noise_after_gossip(network);
-    EXPECT_NEAR(cost.own, (W.transpose() * W).trace() / 7, 1e-12);
-    EXPECT_NEAR(cost.shared, (W.transpose() * L * W).trace() / 7, 1e-12);
+    Eigen::MatrixXd P = W;
+    for (const std::uint32_t steps : {1U, 2U, 3U}) {
+      const auto cost = noise_after_gossip(network, steps);
+      EXPECT_NEAR(cost.own, (P.transpose() * P).trace() / 7, 1e-12);
+      EXPECT_NEAR(cost.shared, (P.transpose() * L * P).trace() / 7, 1e-12);
+      P = P * W;
+    }
   }
 }
 

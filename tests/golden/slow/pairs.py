@@ -29,10 +29,11 @@ def gain(case, ratio):
 
 
 def noise_after_gossip(case, ratio):
-    """The mean over agents of a coordinate's variance after a gossip step, in units of s^2."""
+    """The mean over agents of a coordinate's variance after the gossip that meets it, in units of s^2."""
     n, W = case.agents, mixing_matrix(case)
+    P = np.linalg.matrix_power(W, case.gossip if case.mask == "own" else 1)
     S = np.eye(n) + ratio**2 * laplacian(case, list(range(n)))
-    return np.trace(W.T @ S @ W) / n
+    return np.trace(P.T @ S @ P) / n
 
 
 @functools.cache
