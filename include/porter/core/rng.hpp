@@ -31,6 +31,9 @@ enum class Draw : std::uint32_t {
   holdout = 13,    ///< which rows become the test set
   measure = 14,    ///< the seeds of runs that measure what a schema leaves open
   pair = 15,       ///< the simulated noise that two agents share
+  absence = 20,    ///< whether an agent is absent in a round
+  meeting = 21,    ///< who meets whom in a gossip step
+  compute = 22,    ///< how long an agent takes for a gradient
 };
 
 /// The words of blocks first_block, first_block + 1, ... of a stream, as next_u32() gives them one
