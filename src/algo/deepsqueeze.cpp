@@ -36,6 +36,7 @@ class Deepsqueeze final : public Algorithm {
         zero_(X_.dim(), 0.0) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.estimate(team_.hosted, X_, round, V_);  // G, in the place of V
     link_.start(round);
     team_.for_each([&](std::size_t agent) { send(agent); });
@@ -49,7 +50,9 @@ class Deepsqueeze final : public Algorithm {
 
   const Rows& iterates() const override { return X_; }
   Traffic& traffic() override { return link_.traffic(); }
-  std::vector<NamedRows> state() override { return state_of({{"X", &X_}, {"E", &E_}}, gradients_); }
+  std::vector<NamedRows> state() override {
+    return state_of({{"X", &X_}, {"E", &E_}}, link_, gradients_);
+  }
 
  private:
   void send(std::size_t agent) {

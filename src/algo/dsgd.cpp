@@ -26,6 +26,7 @@ class Dsgd final : public Algorithm {
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.begin(team_.hosted, X_, round);
     gossip_.step(
         clock_.first(round),

@@ -74,8 +74,12 @@ class Gossip {
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
     return surrogates_.Q(channel, agent);
   }
+  MessageLink& link() { return link_; }
   Traffic& traffic() { return link_.traffic(); }
-  void append_state(std::vector<NamedRows>& state) { surrogates_.append_state(state); }
+  void append_state(std::vector<NamedRows>& state) {
+    surrogates_.append_state(state);
+    link_.append_state(state);
+  }
 
  private:
   const Team& team_;

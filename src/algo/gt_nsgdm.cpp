@@ -40,6 +40,7 @@ class GtNsgdm final : public Algorithm {
         U_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.estimate(team_.hosted, X_, round, V_);  // M, in the place of V
     team_.for_each([&](std::size_t agent) {
       axpy(1.0, U_.row(agent), V_.row(agent));  // V <- V + M - M_prev, since U = V - M_prev

@@ -71,7 +71,7 @@ class Lead final : public Algorithm {
   }
   Traffic& traffic() override { return link_.traffic(); }
   std::vector<NamedRows> state() override {
-    return state_of({{"X", &X_}, {"H", &H_}, {"D", &D_}, {"B", &B_}}, gradients_);
+    return state_of({{"X", &X_}, {"H", &H_}, {"D", &D_}, {"B", &B_}}, link_, gradients_);
   }
 
  private:

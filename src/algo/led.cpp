@@ -23,7 +23,7 @@ class Led final : public Algorithm {
   explicit Led(const AlgorithmSetup& setup)
       : team_(setup),
         eta_(setup.eta),
-        c_per_eta_(led_correction(setup.neighbours().mixing.weights, 1.0) / setup.eta),
+        c_per_eta_(led_correction(setup, 1.0) / setup.eta),
         clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
         gossip_(setup, team_, {{Draw::compress_x, setup.start}}),
@@ -32,6 +32,7 @@ class Led final : public Algorithm {
         G_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.estimate(team_.hosted, X_, round, G_);
     team_.for_each([&](std::size_t agent) {
       axpy(-eta_, G_.row(agent), X_.row(agent));  // X <- X - eta (G - H)

@@ -26,4 +26,10 @@ double led_correction(const MixingMatrix& W, double most) {
   return std::min(most, (1 + w) / (1 - w));
 }
 
+double led_correction(const AlgorithmSetup& setup, double most) {
+  const auto& network = setup.neighbours();
+  const double stays = led_correction(network.mixing.weights, most);
+  return network.changing ? stays / 2 : stays;
+}
+
 }  // namespace porter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "porter/graph/mixing.hpp"
+#include "porter/algo/algorithm.hpp"
 
 namespace porter {
 
@@ -14,5 +14,9 @@ namespace porter {
 /// c is at most half of that, for the lowest w, and at most `most`. Error{usage} where W is not
 /// symmetric: complex eigenvalues may leave no c that is stable.
 double led_correction(const MixingMatrix& W, double most);
+/// The same for the network of the setup. Where agents of it are absent now and then, half of that:
+/// no W_t has a lower eigenvalue than W, but products of different W_t are not covered by this. With
+/// 0.5 no simulation on rings, paths, stars and complete graphs was unstable, up to 60 % absent.
+double led_correction(const AlgorithmSetup& setup, double most);
 
 }  // namespace porter

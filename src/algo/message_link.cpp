@@ -26,18 +26,21 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       compressor_(setup.compressor),
       seed_(setup.gradients.seed),
       dim_(setup.start.size()),
+      changing_(setup.neighbours().changing),
       incoming_(incoming_weights(setup.neighbours())),
       mask_(mask),
       exchange_(setup.exchange),
       unread_(incoming_.size()) {
   const auto& graph = setup.neighbours().graph;
-  for (std::size_t i = 0; i < graph.nodes(); ++i) degrees_.push_back(graph.degree(i));
+  for (std::size_t i = 0; i < graph.nodes(); ++i) receivers_.push_back(graph.degree(i));
   if (mask_ == Mask::sweep) {
     const auto kept = compressor_.kept(dim_);
     require(kept.has_value(), ErrorKind::usage,
             "a sweep needs a compressor that keeps a number of entries, such as random_k:0.05");
     sweep_.emplace(seed_, dim_, *kept, setup.dense);
   }
+  if (const auto& pace = setup.neighbours().pace)
+    clock_.emplace(*pace, graph.nodes(), seed_, setup.gossip);
   const auto bounds = public_bounds(setup);
   for (const auto& channel : channels)
     ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,
@@ -46,6 +49,11 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
 
 void MessageLink::start(std::uint32_t step) {
   step_ = step;
+  if (changing_) {
+    auto weights = changing_->weights(step);
+    incoming_ = std::move(weights.incoming);
+    receivers_ = std::move(weights.receivers);
+  }
   if (sweep_) positions_ = sweep_->positions(step);
 }
 
@@ -80,9 +88,19 @@ void MessageLink::collect(const Arrived& arrived) {
       if (!unread_[incoming.sender]) decode(incoming);
       arrived(incoming);
     });
-  for (const auto& end : ends_)
-    for (const auto agent : team_.hosted)
-      traffic_.add(end.messages[agent].payload.size(), degrees_[agent]);
+  count_traffic();
+}
+
+void MessageLink::count_traffic() {
+  std::vector<std::uint64_t> sent(clock_ ? team_.agents : 0);  // by each agent, every copy
+  for (const auto agent : team_.hosted) {
+    if (changing_ && receivers_[agent] == 0) continue;  // who meets nobody does not send
+    std::uint64_t bytes = bytes_beside_;
+    for (const auto& end : ends_) bytes += end.messages[agent].payload.size();
+    traffic_.add(bytes, receivers_[agent]);
+    if (clock_) sent[agent] = bytes * receivers_[agent];
+  }
+  if (clock_) traffic_.seconds = clock_->step(step_, team_.hosted, incoming_, sent);
 }
 
 void MessageLink::decode(const Exchange::Incoming& incoming) {

@@ -11,6 +11,7 @@
 #include "comm/exchange.hpp"
 #include "message.hpp"
 #include "porter/algo/algorithm.hpp"
+#include "round_clock.hpp"
 #include "sweep_mask.hpp"
 #include "team.hpp"
 
@@ -83,9 +84,15 @@ class MessageLink {
   const Message& message(std::size_t channel, std::size_t sender) const {
     return ends_[channel].messages[sender];
   }
-  /// Whose messages move the agent, and by how much: row `agent` of (W - I)^T, ascending.
+  /// Whose messages move the agent in this step, and by how much: row `agent` of (W - I)^T,
+  /// ascending.
   const std::vector<MixingWeight>& incoming(std::size_t agent) const { return incoming_[agent]; }
+  /// Every message holds so many bytes beside its vectors.
+  void expect_beside(std::size_t bytes) { bytes_beside_ = bytes; }
   Traffic& traffic() { return traffic_; }
+  void append_state(std::vector<NamedRows>& state) {
+    if (clock_) clock_->append_state(state);
+  }
 
  private:
   struct End {
@@ -98,21 +105,25 @@ class MessageLink {
   RngStream stream(std::size_t channel, std::size_t sender) const;
   const Message& checked(std::size_t agent, std::size_t channel) const;
   void decode(const Exchange::Incoming& incoming);
+  void count_traffic();
 
   const Team& team_;
   const Compressor& compressor_;
   std::uint64_t seed_;
   std::size_t dim_;
+  const std::optional<ChangingNetwork>& changing_;
   std::vector<std::vector<MixingWeight>> incoming_;
   Mask mask_;
   std::optional<SweepMask> sweep_;
   std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
   std::uint32_t step_ = 0;
-  std::vector<std::size_t> degrees_;
+  std::vector<std::size_t> receivers_;  // per sender
   Exchange* exchange_;
   std::vector<End> ends_;     // per channel
   std::vector<bool> unread_;  // per sender
+  std::size_t bytes_beside_ = 0;
   Traffic traffic_;
+  std::optional<RoundClock> clock_;  // where seconds are modelled
 };
 
 }  // namespace porter

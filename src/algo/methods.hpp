@@ -18,6 +18,7 @@ std::unique_ptr<Algorithm> make_led(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_motef_vr(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_push_sum(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_soteriafl_svrg(const AlgorithmSetup& setup);

@@ -64,6 +64,7 @@ class Porter final : public Algorithm {
   // Lines 11 and 13 need the previous round only: they are one message, sent first, which travels
   // while the gradient is computed.
   void step(std::uint32_t t) override {
+    team_.start(t);
     gradients_.begin(team_.hosted, X_, t);
     gossip_.step(
         clock_.first(t),

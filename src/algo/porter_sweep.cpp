@@ -41,6 +41,7 @@ class PorterSweep final : public Algorithm {
         M_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.begin(team_.hosted, X_, round);
     team_.for_each(
         [&](std::size_t agent) { gradients_.prepare(agent, X_.row(agent), round, M_.row(agent)); });
@@ -62,7 +63,7 @@ class PorterSweep final : public Algorithm {
 
   Traffic& traffic() override { return link_.traffic(); }
   std::vector<NamedRows> state() override {
-    return state_of({{"X", &X_}, {"U", &U_}, {"M", &M_}}, gradients_);
+    return state_of({{"X", &X_}, {"U", &U_}, {"M", &M_}}, link_, gradients_);
   }
 
  private:

@@ -43,10 +43,16 @@ void touch(std::span<const Real> values) {
 template <class Real>
 Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, MessageLink& link,
                              const std::vector<Channel>& channels)
-    : team_(team), link_(link), dim_(setup.start.size()), unproven_(team.agents) {
+    : team_(team),
+      link_(link),
+      dim_(setup.start.size()),
+      forgets_(setup.neighbours().changing.has_value()),
+      unproven_(team.agents) {
+  require(!forgets_ || setup.compressor.rho(dim_) == 1.0, ErrorKind::usage,
+          "in a network that changes messages are whole states, which a compressor does not send");
   for (const auto agent : team.hosted) incoming_to_hosted_.push_back(link.incoming(agent));
   const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
-  stores_gaps_ = should_store_gaps(team.agents, kept, dim_);
+  stores_gaps_ = !forgets_ && should_store_gaps(team.agents, kept, dim_);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
   if (setup.exchange && !stores_gaps_)
     if (auto memory = setup.exchange->share(SharedRows<Real>::bytes(channels.size(), dim_)))
@@ -76,6 +82,7 @@ void Surrogates<Real>::start(std::uint32_t step) {
   goes_on_ = step == step_ + 1;
   step_ = step;
   if (shared_) start_shared();
+  if (forgets_) forget();
   for (std::size_t c = 0; c < channels_.size(); ++c)
     for (const auto sender : copied_) {  // the link's place is for the next message
       auto& backlog = channels_[c].backlogs[sender];
@@ -284,7 +291,17 @@ std::size_t Surrogates<Real>::mend_gaps(const std::set<std::uint32_t>& repaired)
 }
 
 template <class Real>
+void Surrogates<Real>::forget() {
+  incoming_to_hosted_.clear();
+  for (const auto agent : team_.hosted) {
+    incoming_to_hosted_.push_back(link_.incoming(agent));
+    for (auto& channel : channels_) std::ranges::fill(channel.Q.row(agent), Real{0});
+  }
+}
+
+template <class Real>
 void Surrogates<Real>::append_state(std::vector<NamedRows>& state) {
+  if (forgets_) return;
   catch_up_all();
   if (shared_ && !std::exchange(lent_, true))
     for (std::size_t c = 0; c < channels_.size(); ++c)

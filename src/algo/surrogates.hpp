@@ -29,6 +29,9 @@ namespace porter {
 /// nothing reads the copies they take several messages at once. They are proved on the same way,
 /// when a mixing was asked for it. Where gaps are summed up and processes share memory there are no
 /// copies: all read the Q that its own agent moves.
+///
+/// In a network that changes nobody has heard all that another has said, so nobody keeps anything:
+/// Q is zero before every message, and the message is all of the state. Gaps are summed up.
 template <class Real>
 class Surrogates {
  public:
@@ -117,6 +120,7 @@ class Surrogates {
   std::size_t stretches() const { return (dim_ + kCopyStretch - 1) / kCopyStretch; }
 
   void start_shared();
+  void forget();
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps);
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
@@ -133,6 +137,7 @@ class Surrogates {
   const Team& team_;
   MessageLink& link_;
   std::size_t dim_;
+  bool forgets_;  // the network changes
   std::vector<std::vector<MixingWeight>> incoming_to_hosted_;
   std::vector<std::uint32_t> copied_;  // agents of other processes whose Q are not shared
   bool stores_gaps_, copies_lag_;      // they need not be up to date when the messages are in

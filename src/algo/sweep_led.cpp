@@ -43,7 +43,7 @@ class SweepLed final : public Algorithm {
       : team_(setup),
         link_(setup, team_, Mask::sweep, {{Draw::compress_x, setup.start}}),
         eta_(setup.eta),
-        c_per_eta_(led_correction(setup.neighbours().mixing.weights, kMostCorrection) / setup.eta),
+        c_per_eta_(led_correction(setup, kMostCorrection) / setup.eta),
         clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
         X_(team_.rows(setup.start)),
@@ -51,6 +51,7 @@ class SweepLed final : public Algorithm {
         M_(X_.agents(), X_.dim()) {}
 
   void step(std::uint32_t round) override {
+    team_.start(round);
     gradients_.begin(team_.hosted, X_, round);
     team_.for_each(
         [&](std::size_t agent) { gradients_.prepare(agent, X_.row(agent), round, M_.row(agent)); });
@@ -71,7 +72,9 @@ class SweepLed final : public Algorithm {
   }
 
   Traffic& traffic() override { return link_.traffic(); }
-  std::vector<NamedRows> state() override { return state_of({{"X", &X_}, {"H", &H_}}, gradients_); }
+  std::vector<NamedRows> state() override {
+    return state_of({{"X", &X_}, {"H", &H_}}, link_, gradients_);
+  }
 
  private:
   static constexpr std::size_t kX = 0;  // the channel

@@ -12,7 +12,15 @@ namespace porter {
 /// The agents that are computed here, and the threads that do it.
 struct Team {
   explicit Team(const AlgorithmSetup& setup)
-      : pool(setup.pool), hosted(setup.hosted()), agents(setup.problem.agents) {}
+      : pool(setup.pool),
+        hosted(setup.hosted()),
+        agents(setup.problem.agents),
+        changing(setup.network && setup.network->changing ? &*setup.network->changing : nullptr) {}
+
+  /// Before anything of a round is done: who is absent is none of the hosted, and keeps its rows.
+  void start(std::uint32_t round) {
+    if (changing) hosted = changing->present(round);
+  }
 
   /// work(agent), on all threads.
   template <class Work>
@@ -33,6 +41,7 @@ struct Team {
   ThreadPool& pool;
   std::vector<std::uint32_t> hosted;  ///< ascending
   std::size_t agents;                 ///< of the run
+  const ChangingNetwork* changing;    ///< null where the network stays
 };
 
 /// Numbers the gossip steps of a run: some per round, counted through from 1.

@@ -23,10 +23,10 @@ constexpr std::size_t kLargestDim = 128;
 class Eavesdropper {
  public:
   explicit Eavesdropper(const AuditSubject& subject) : gamma_(subject.gamma) {
-    const auto& [graph, W] = *subject.network;
+    const auto& graph = subject.network->graph;
     const auto attacker = graph.neighbours(kVictim).front();
     const auto& heard = graph.neighbours(attacker);
-    const auto columns = W.weights.transposed();
+    const auto columns = subject.network->mixing.weights.transposed();
     for (const auto& [j, w] : columns.row(kVictim)) {
       const double weight = w - (j == kVictim ? 1 : 0);
       const bool known =

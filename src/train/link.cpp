@@ -76,11 +76,11 @@ void require_equal_facts(MpiSession& session, const Facts& facts) {
 std::map<std::string, std::string> shared_facts(const Config& config, const Network& network,
                                                 std::size_t dim, const std::vector<double>& start) {
   auto facts = identity(config);
-  const auto& [graph, mixing] = network;
+  const auto& graph = network.graph;
   std::string edges, weights;
   for (const auto& [a, b] : graph.edges()) edges += concat(a, ' ', b, '\n');
   for (std::size_t i = 0; i < graph.nodes(); ++i)
-    for (const auto& [j, weight] : mixing.weights.row(i))
+    for (const auto& [j, weight] : network.mixing.weights.row(i))
       weights += concat(i, ' ', j, ' ', shortest(weight), '\n');
   facts["graph"] = sha256_hex(edges);
   facts["mixing"] = sha256_hex(weights);

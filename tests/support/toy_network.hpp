@@ -14,6 +14,9 @@ namespace porter {
 struct ToyNetwork {
   std::size_t agents = 6;
   std::string graph = "ring", mixing = "metropolis", compressor = "top_k:0.3";
+  std::string schedule = "static";
+  double dropout = 0;
+  std::optional<Pace> pace = {};
   std::string algorithm = "porter-gc", clip = "smooth:1.0";
   ClipTarget clip_target = ClipTarget::batch;
   std::size_t rows_per_agent = 10, features = 7, batch = 2, threads = 1;
@@ -73,7 +76,17 @@ struct ToyNetwork {
     static Network make_network(const ToyNetwork& toy) {
       auto graph = make_graph(toy.graph, toy.agents, 1);
       auto mixing = make_mixing(toy.mixing, graph);
-      return {std::move(graph), std::move(mixing)};
+      Network network{std::move(graph), std::move(mixing)};
+      if (toy.schedule != "static" || toy.dropout > 0)
+        network.changing.emplace(
+            network.graph, network.mixing.weights,
+            ChangingNetwork::Options{.meetings = parse_meetings(toy.schedule),
+                                     .absences = {toy.dropout, 5},
+                                     .weighing = find_algorithm(toy.algorithm).weighing,
+                                     .seed = 5,
+                                     .gossip = toy.gossip});
+      network.pace = toy.pace;
+      return network;
     }
 
     /// The gradients that the next round uses.

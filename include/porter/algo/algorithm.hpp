@@ -16,11 +16,13 @@ namespace porter {
 
 class Exchange;
 
-/// Bytes since the start, over all agents.
+/// Bytes since the start, over all agents, and what they took.
 struct Traffic {
   std::uint64_t message_bytes =
       0;                         ///< what agents sent, a message to several neighbours counted once
   std::uint64_t link_bytes = 0;  ///< what crossed links: every copy, and what a server sends back
+
+  double seconds = 0;  ///< as Network::pace has them; 0 where there is none
 
   /// One message that goes to `receivers`.
   void add(std::uint64_t bytes, std::size_t receivers) {
@@ -138,6 +140,11 @@ struct AlgorithmInfo {
   /// The first message of a round depends on the rounds before only, and leaves before the round's
   /// gradient is there.
   bool sends_first = false;
+  /// The least that the weights of a network that changes must keep (network.schedule,
+  /// network.dropout), and who makes them; nothing: copies of others' states, or corrections,
+  /// belong to one network that stays.
+  std::optional<Balance> changing = std::nullopt;
+  Weighing weighing = Weighing::receivers;
 
   bool gossips() const { return meeting == Meeting::neighbours; }
 };

@@ -13,6 +13,7 @@
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "porter/data/dataset.hpp"
+#include "porter/graph/changing_network.hpp"
 #include "porter/graph/graph.hpp"
 #include "porter/graph/mixing.hpp"
 #include "porter/model/model.hpp"
@@ -44,10 +45,22 @@ struct Problem {
   }
 };
 
+/// How fast agents and links are, for a clock that turns rounds into seconds.
+struct Pace {
+  double latency = 0;     ///< seconds that a message takes whatever its size
+  double bandwidth = 0;   ///< bytes an agent can send in a second; 0: any number
+  double compute = 0;     ///< least seconds of a gradient
+  double straggling = 0;  ///< a gradient takes compute (1 + straggling E), E exponential, mean 1
+  bool overlaps = false;  ///< the first message of a round travels while the gradient is computed
+};
+
 /// Who talks to whom, and with what weights.
 struct Network {
   Graph graph;
   Mixing mixing;
+  /// Where agents come and go or meet others in every step, in the place of the mixing matrix.
+  std::optional<ChangingNetwork> changing = std::nullopt;
+  std::optional<Pace> pace = std::nullopt;  ///< where seconds are to be modelled
 };
 
 /// A matrix of an algorithm's state under the name it has in a checkpoint.
