@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "data/holdout.hpp"
 #include "porter/compress/compressor.hpp"
+#include "porter/graph/changing_network.hpp"
 
 namespace porter {
 namespace {
@@ -165,6 +166,47 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
                 names_of(algorithm_table(), &AlgorithmInfo::two_gradients), " has snapshots");
 }
 
+// What a network that changes asks of a method, and of the engine.
+void check_network(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  if (!network_changes(config)) return;
+  const auto& network = config.network;
+  const bool absences = !is_never_absent(network.dropout);
+  const char* key = absences ? "dropout" : "schedule";
+  section.check(info.changing.has_value(), key, info.name,
+                " needs a network that stays, as agents keep copies of what others have sent or "
+                "meet at a server; one that changes is for ",
+                names_of(algorithm_table(),
+                         [](const AlgorithmInfo& other) { return other.changing.has_value(); }));
+  const auto balance = balance_of(parse_meetings(network.schedule), absences);
+  section.check(info.changing == Balance::one_sided || balance != Balance::one_sided, key,
+                info.name,
+                " needs weights whose rows and columns have the sum 1, which schedule "
+                "= \"",
+                network.schedule, "\"", absences ? " has not where agents are absent" : " has not");
+  section.check(
+      info.changing != Balance::subgraph || balance == Balance::subgraph, key, info.name,
+      " learns corrections that belong to one graph, from which agents may be absent; found "
+      "schedule = \"",
+      network.schedule, "\"");
+  section.check(config.run.engine == EngineKind::simulate, key,
+                "a network that changes is simulated only; found run.engine = \"",
+                choice_text(config.run.engine), "\"");
+}
+
+void check_clock(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& network = config.network;
+  section.check(network.compute || !network.straggling, "straggling",
+                "needs network.compute, the seconds of a gradient");
+  if (!has_clock(config)) return;
+  const char* key = network.latency ? "latency" : network.bandwidth ? "bandwidth" : "compute";
+  section.check(info.gossips(), key,
+                "seconds are modelled for agents that talk to neighbours, and those of ", info.name,
+                " do not");
+  section.check(config.run.engine == EngineKind::simulate, key,
+                "seconds are modelled in a simulation only; found run.engine = \"",
+                choice_text(config.run.engine), "\"");
+}
+
 // The coordinates of a gossip step are the same at all agents: dense messages, or a mask in common.
 bool mixes_together(const AlgorithmInfo& info, const Config& config) {
   return info.gossips() && (config.algorithm.mask != Mask::own || compressor_info(config).dense);
@@ -263,6 +305,15 @@ void refuse_unknown_sections(const toml::table& root, const std::string& source)
 
 }  // namespace
 
+bool network_changes(const Config& config) {
+  return config.network.schedule != "static" || !is_never_absent(config.network.dropout);
+}
+
+bool has_clock(const Config& config) {
+  const auto& network = config.network;
+  return network.latency || network.bandwidth || network.compute;
+}
+
 Config read_config(const toml::table& root, const std::string& source) {
   refuse_unknown_sections(root, source);
   Sections sections(root, source);
@@ -274,6 +325,8 @@ Config read_config(const toml::table& root, const std::string& source) {
   check_model(sections, config);
   check_clipping(sections["algorithm"], info, config);
   check_messages(sections["algorithm"], info, config);
+  check_network(sections["network"], info, config);
+  check_clock(sections["network"], info, config);
   check_privacy(sections["privacy"], info, config);
   check_measured(sections, info, config);
   check_data(sections["data"], config);

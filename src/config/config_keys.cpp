@@ -14,6 +14,7 @@
 #include "data/catalog.hpp"
 #include "io/file.hpp"
 #include "porter/compress/compressor.hpp"
+#include "porter/graph/changing_network.hpp"
 #include "porter/graph/mixing.hpp"
 
 namespace porter {
@@ -181,6 +182,22 @@ void read_layers(TomlSection& section, const std::string& name, std::vector<std:
     layers.push_back(*item.value<std::string>());
   }
   section.located(name, [&] { check_layers(layers); });
+}
+
+std::string parse_network_schedule(const std::string& text) {
+  parse_meetings(text);
+  return text;
+}
+
+// A number, or a text that has one or names a file.
+void read_dropout(TomlSection& section, Config& config) {
+  auto& dropout = config.network.dropout;
+  const auto* node = section.find("dropout");
+  if (node != nullptr && node->is_number())
+    dropout = toml_text(*node);
+  else
+    section.read("dropout", dropout);
+  section.located("dropout", [&] { is_never_absent(dropout); });
 }
 
 std::string parse_compressor(const std::string& text) {
@@ -478,6 +495,22 @@ std::vector<ConfigKey> make_keys() {
       with_words(mixing_table(), &MixingInfo::example,
                  spec_row(KEY(network.mixing), "a rule, or file:W.npy",
                           "the weights W; porter list mixings has them")),
+      only_where([](const Config& config) { return config.network.schedule != "static"; },
+                 with_words(meetings_table(), &MeetingsInfo::example,
+                            row(KEY(network.schedule), "static, one-peer, matching, epidemic:K",
+                                "who meets whom in a gossip step (simulation)",
+                                parsed(parse_network_schedule)))),
+      only_where([](const Config& config) { return !is_never_absent(config.network.dropout); },
+                 with_reader(read_dropout,
+                             spec_row(KEY(network.dropout), "a probability, or trace:FILE.csv",
+                                      "agents that are absent in a round (simulation)"))),
+      number_row(KEY(network.latency), kNotNegative,
+                 "seconds of a message whatever its size; with it column seconds is modelled"),
+      number_row(KEY(network.bandwidth), kPositive,
+                 "bytes an agent can send in a second, for the same; any number unless given"),
+      number_row(KEY(network.compute), kNotNegative, "seconds of a gradient, for the same"),
+      number_row(KEY(network.straggling), kNotNegative,
+                 "a gradient takes compute (1 + straggling E), E exponential with mean 1"),
 
       with_words(algorithm_table(), &AlgorithmInfo::name,
                  row(KEY(algorithm.name), "an algorithm", "porter list algorithms has them")),
@@ -585,7 +618,8 @@ std::string with_file(const ConfigKey& key, const std::string& text,
   if (!key.file || text.empty()) return text;
   if (!key.spec) return rename(text);
   const auto spec = split_spec(text);
-  const bool names_file = (spec.name == "file" || spec.name == "model") && spec.argument;
+  const bool names_file =
+      (spec.name == "file" || spec.name == "model" || spec.name == "trace") && spec.argument;
   return names_file ? concat(spec.name, ':', rename(std::string(*spec.argument))) : text;
 }
 

@@ -139,6 +139,32 @@ void use_data(RunParts& parts, bool own_model) {
                            (info.has_biases() || train.outputs > 1)});
 }
 
+void make_change(RunParts& parts, Network& network) {
+  const auto& [keys, seed] = std::tie(parts.config.network, parts.config.run.seed);
+  require(!parts.own_method, ErrorKind::usage,
+          "network.schedule, network.dropout: a method that is given has a network that stays");
+  auto absences =
+      keyed("network.dropout", [&] { return make_absences(keys.dropout, keys.agents, seed); });
+  auto& notes = parts.facts.notes;
+  if (absences.any())
+    notes.push_back(
+        "network.dropout: every round counts as a release of every agent, also where it was "
+        "absent, so epsilon is an upper bound");
+  notes.push_back(
+      "network: alpha is that of network.graph with network.mixing, which single steps do not "
+      "have");
+  const auto meetings = parse_meetings(keys.schedule);
+  const bool by_graph = meetings.kind == Meetings::Kind::fixed;
+  network.changing = keyed(by_graph ? "network.mixing" : "network.schedule", [&] {
+    return ChangingNetwork(network.graph, network.mixing.weights,
+                           {.meetings = meetings,
+                            .absences = std::move(absences),
+                            .weighing = parts.algorithm().weighing,
+                            .seed = seed,
+                            .gossip = parts.config.algorithm.gossip});
+  });
+}
+
 std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) {
   if (!parts.algorithm().gossips()) return nullptr;
   const auto& network = parts.config.network;
@@ -152,7 +178,15 @@ std::shared_ptr<const Network> build_network(RunParts& parts, Sources& sources) 
     return sources.mixing ? std::move(*sources.mixing) : make_mixing(network.mixing, graph);
   });
   if (!mixing.note.empty()) parts.facts.notes.push_back("network.mixing: " + mixing.note);
-  return std::make_shared<const Network>(Network{std::move(graph), std::move(mixing)});
+  auto built = std::make_shared<Network>(Network{std::move(graph), std::move(mixing)});
+  if (network_changes(parts.config)) make_change(parts, *built);
+  if (has_clock(parts.config))
+    built->pace = Pace{.latency = network.latency.value_or(0),
+                       .bandwidth = network.bandwidth.value_or(0),
+                       .compute = network.compute.value_or(0),
+                       .straggling = network.straggling.value_or(0),
+                       .overlaps = parts.algorithm().sends_first};
+  return built;
 }
 
 std::shared_ptr<const Compressor> build_compressor(RunParts& parts, Sources& sources) {

@@ -11,7 +11,8 @@
 namespace porter {
 namespace {
 
-constexpr const char* kMatrix = "state_";  // before the name of a matrix
+constexpr const char* kMatrix = "state_";           // before the name of a matrix
+constexpr const char* kClock = "modelled_seconds";  // where they are
 constexpr double kMaxCount = 0x1p63;
 
 NpyArray pack(std::vector<double> values) {
@@ -167,6 +168,7 @@ Npz to_npz(Checkpoint checkpoint) {
         pack(std::vector<double>(checkpoint.agents.begin(), checkpoint.agents.end()));
   if (!checkpoint.earlier_runs.empty())
     members["earlier_runs"] = pack(joined(checkpoint.earlier_runs));
+  if (checkpoint.traffic.seconds > 0) members[kClock] = pack(checkpoint.traffic.seconds);
   members["output"] =
       pack(std::vector<double>{double(checkpoint.output_round), double(checkpoint.output_agent)});
   for (auto& [name, rows] : checkpoint.matrices) members[kMatrix + name] = std::move(rows);
@@ -186,6 +188,7 @@ Checkpoint to_checkpoint(const Npz& members, const std::string& source) {
     in.read("earlier_runs", ids);
     checkpoint.earlier_runs = separated(ids);
   }
+  if (members.contains(kClock)) in.read(kClock, checkpoint.traffic.seconds);
   if (members.contains("output")) {
     const auto& output = in.array("output").values;
     require(output.size() == 2, ErrorKind::io, source, ": output must be two numbers");

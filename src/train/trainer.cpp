@@ -38,6 +38,9 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
   require(parts_.config.run.engine != EngineKind::cuda || parts_.on_device, ErrorKind::usage,
           "run.engine = \"cuda\" is for porter run, and for programs that call use_cuda "
           "(porter/cuda/cuda.hpp)");
+  require(!link_ || !(network_changes(config()) || has_clock(config())), ErrorKind::usage,
+          "network: a network that changes (schedule, dropout) and modelled seconds (latency, "
+          "bandwidth, compute) are for simulations only");
   if (link_) exchange_ = make_exchange(*link_, parts_);
   auto& pool = is_small_round(facts.agents, facts.dim, facts.batch) ? one_thread_ : pool_;
   algorithm_ = within_memory(facts, [&] {
@@ -127,7 +130,7 @@ MetricsRow Trainer::measure() const {
   row.bits_per_agent = 8.0 * static_cast<double>(traffic().message_bytes) / agents;
   row.link_bits_per_agent = 8.0 * static_cast<double>(traffic().link_bytes) / agents;
   row.epsilon = privacy().epsilon(now_.releases);
-  row.seconds = now_.training_seconds;
+  row.seconds = has_clock(config()) ? traffic().seconds : now_.training_seconds;
   row.utility = utility_sum(row.grad_norm_sq) / (now_.round + 1.0);
   row.diverged = has_diverged(row);
   return row;

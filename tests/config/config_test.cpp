@@ -140,6 +140,25 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"seed = 1", {"c.toml:1", "seed"}},
       {"[algorithm]\nstep = \"big\"", {"c.toml:2", "algorithm.step", "expected a number", "big"}},
       {"[algorithm]\nstep = 0", {"algorithm.step", "> 0"}},
+      {"[network]\nschedule = \"daily\"", {"c.toml:2", "network.schedule", "epidemic:K", "daily"}},
+      {"[network]\ndropout = \"1.5\"", {"c.toml:2", "network.dropout", "below 1", "1.5"}},
+      {"[network]\ndropout = true", {"c.toml:2", "network.dropout"}},
+      {"[network]\ndropout = 0.1",
+       {"c.toml:2", "network.dropout", "porter-dp needs a network that stays", "push-sum"}},
+      {"[network]\nschedule = \"matching\"\n[algorithm]\nname = \"led\"",
+       {"c.toml:2", "network.schedule", "led", "matching"}},
+      {"[network]\nschedule = \"epidemic:2\"\n[algorithm]\nname = \"dsgt\"",
+       {"c.toml:2", "network.schedule", "dsgt", "rows and columns"}},
+      {"[network]\nschedule = \"one-peer\"\ndropout = 0.1\n[algorithm]\nname = \"dsgt\"",
+       {"c.toml:3", "network.dropout", "dsgt", "where agents are absent"}},
+      {"[network]\ndropout = 0.1\n[algorithm]\nname = \"dsgd\"\n[run]\nengine = \"mpi\"",
+       {"c.toml:2", "network.dropout", "simulated only", "mpi"}},
+      {"[network]\nlatency = -1", {"c.toml:2", "network.latency", ">= 0"}},
+      {"[network]\nstraggling = 1", {"c.toml:2", "network.straggling", "network.compute"}},
+      {"[network]\ncompute = 1\n[algorithm]\nname = \"dp-sgd\"",
+       {"c.toml:2", "network.compute", "dp-sgd"}},
+      {"[network]\nlatency = 1\n[run]\nengine = \"tls\"",
+       {"c.toml:2", "network.latency", "simulation only", "tls"}},
       {"[algorithm]\nstep = \"automatic\"",
        {"c.toml:2", "algorithm.step", "\"auto\"", "automatic"}},
       {"[algorithm]\nconsensus = true", {"c.toml:2", "algorithm.consensus", "\"auto\"", "true"}},
@@ -314,6 +333,17 @@ TEST(Config, ControlCharactersReadBackAsThemselves) {
   auto c = parse_config("", "c.toml");
   c.data.train = "a\nb\tc\x01\x7f\"\\.csv";
   EXPECT_EQ(parse_config(to_toml(c), "again.toml").data.train, c.data.train) << to_toml(c);
+}
+
+TEST(Config, ANetworkThatChangesIsPartOfARunOnlyWhereItDoes) {
+  const auto id = [](const std::string& text) {
+    return run_id(parse_config("[algorithm]\nname = \"dsgd\"\n[network]\n" + text, "c.toml"));
+  };
+  EXPECT_EQ(id("dropout = \"0\""), id(""));
+  EXPECT_EQ(id("schedule = \"static\""), id(""));
+  EXPECT_EQ(id("dropout = 0.1"), id("dropout = \"0.1\""));
+  EXPECT_NE(id("dropout = 0.1"), id(""));
+  EXPECT_EQ(id("dropout = \"trace:a/away.csv\""), id("dropout = \"trace:b/away.csv\""));
 }
 
 TEST(Config, FilesAreRelativeToTheConfig) {

@@ -16,6 +16,7 @@ import numpy as np
 
 from slow.algorithms import ALGORITHMS
 from slow.cases import CASES, ROUNDS, to_toml
+from slow.changing import CHANGING
 from slow.models import GRADIENTS, LOSSES, dimension
 from slow.network import one_way_ring
 from slow.randomness import MASK32, START, Stream, philox
@@ -30,7 +31,8 @@ def starting_point(case):
 
 def run(case):
     lines = ["round,agent," + ",".join(f"x_{j}" for j in range(dimension(case)))]
-    for t, X in enumerate(ALGORITHMS[case.algorithm](case, load(case), starting_point(case)), start=1):
+    method = (CHANGING if case.changes else ALGORITHMS)[case.algorithm]
+    for t, X in enumerate(method(case, load(case), starting_point(case)), start=1):
         if t in ROUNDS:
             lines += [f"{t},{i}," + ",".join(f"{v:.17g}" for v in X[i]) for i in range(len(X))]
     return "\n".join(lines) + "\n"

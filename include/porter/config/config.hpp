@@ -64,6 +64,9 @@ struct Config {
     std::size_t agents = 10;
     std::string graph = "erdos-renyi:0.8";
     std::string mixing = "fdla";
+    std::string schedule = "static";
+    std::string dropout = "0";
+    std::optional<double> latency, bandwidth, compute, straggling;  ///< of a modelled clock
   } network;
 
   struct {
@@ -132,6 +135,12 @@ inline bool claims_guarantee(const Config& config) {
 inline bool shares_noise(const Config& config) {
   return config.privacy && config.privacy->shape != NoiseShape::independent;
 }
+
+/// Whether agents come and go, or meet others in every gossip step.
+bool network_changes(const Config& config);
+
+/// Whether seconds are modelled, not measured.
+bool has_clock(const Config& config);
 
 /// Whether the schema says that something is measured by the run: before the training, with noise
 /// where the training has some.

@@ -29,8 +29,8 @@ struct ConfigKey {
   std::function<void(TomlSection&, Config&)> read;
   /// The value as TOML has it; empty where this config has none.
   std::function<std::string(const Config&)> text;
-  /// Where the value may name a file: the text, which is the name, or file:NAME or model:NAME
-  /// for a `spec`.
+  /// Where the value may name a file: the text, which is the name, or file:NAME, model:NAME or
+  /// trace:NAME for a `spec`.
   std::function<std::string*(Config&)> file = {};
   bool spec = false;
   std::vector<std::string> words = {};  ///< values, where they are few and have names

@@ -35,12 +35,19 @@ class Case:
     agents: int = 5
     graph: str = "ring"
     mixing: str = "metropolis"
+    schedule: str = "static"
+    dropout: str = "0"
     model: str = "logistic"
     regulariser: float = 0.2
     hidden: tuple = ()
     activation: str = "sigmoid"
     loss: str = ""  # of a regression
     data: str = "binary.csv"
+
+    @property
+    def changes(self):
+        """Whether the network does."""
+        return self.schedule != "static" or self.dropout != "0"
 
     @property
     def features(self):
@@ -127,6 +134,11 @@ CASES = [
     Case("sweep_led_optimal", algorithm="sweep-led", seed=38, step=0.1, clip="smooth:1.0", compressor="random_k:0.4",
          sigma=0.1, momentum=0.3, gossip=3, mask="sweep", shape="optimal", colluders=0),
     Case("deepsqueeze_top_k", algorithm="deepsqueeze", seed=26, step=0.05, compressor="top_k:0.5", consensus=0.3),
+    Case("dsgd_dropout", algorithm="dsgd", seed=60, step=0.05, gossip=2, dropout="0.3"),
+    Case("led_dropout", algorithm="led", seed=61, step=0.1, dropout="0.2"),
+    Case("dsgt_one_peer", algorithm="dsgt", seed=62, step=0.05, schedule="one-peer"),
+    Case("dsgt_matching", algorithm="dsgt", seed=64, step=0.05, schedule="matching", dropout="0.2"),
+    Case("push_sum", algorithm="push-sum", seed=63, step=0.05, schedule="epidemic:2", dropout="0.2", gossip=2),
     Case("soteriafl_svrg", algorithm="soteriafl-svrg", seed=27, step=0.1, clip="smooth:1.0", sigma=0.05,
          compressor="random_k:0.25", unbiased=True, snapshot=0.1),
     Case("cdp_sgd", algorithm="cdp-sgd", seed=28, step=0.1, clip="smooth:1.0", sigma=0.05, compressor="random_k:0.5",
@@ -166,6 +178,9 @@ def to_toml(case):
     }
     if case.loss:
         sections["model"]["loss"] = case.loss
+    for key, default in (("schedule", "static"), ("dropout", "0")):
+        if getattr(case, key) != default:
+            sections["network"][key] = getattr(case, key)
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
     for key, default in (("shift", None), ("trigger", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"),

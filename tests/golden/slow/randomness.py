@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 START, BATCH, NOISE, COMPRESS_V, COMPRESS_X, TEST, SNAPSHOT, MASK, PAIR = 0, 3, 4, 5, 6, 9, 10, 11, 15
+ABSENCE, MEETING = 20, 21
 MASK32 = 2**32 - 1
 
 
