@@ -15,8 +15,9 @@ namespace porter {
 /// symmetric: complex eigenvalues may leave no c that is stable.
 double led_correction(const MixingMatrix& W, double most);
 /// The same for the network of the setup. Where agents of it are absent now and then, half of that:
-/// no W_t has a lower eigenvalue than W, but products of different W_t are not covered by this. With
-/// 0.5 no simulation on rings, paths, stars and complete graphs was unstable, up to 60 % absent.
+/// no W_t has a lower eigenvalue than W, but products of different W_t are not covered by this.
+/// With 0.5 no simulation on rings, paths, stars and complete graphs was unstable, up to 60 %
+/// absent.
 double led_correction(const AlgorithmSetup& setup, double most);
 
 }  // namespace porter
