@@ -222,6 +222,10 @@ void check_shape(const TomlSection& section, const AlgorithmInfo& info, const Co
                 "\"shared\" or \"sweep\"); found ",
                 info.name, " with \"", config.algorithm.compressor, "\" and mask = \"",
                 choice_text(config.algorithm.mask), "\"");
+  section.check(
+      !shares || !network_changes(config), "shape", "\"", choice_text(privacy.shape),
+      "\" is for agents that are all there and neighbours that stay: the share of one that "
+      "is absent would not cancel; found network.dropout or network.schedule");
   section.check(!shares || !measures_statistics(config), "shape",
                 "the schema (data.schema) has columns that are measured, with noise that agents do "
                 "not share; found \"",

@@ -67,6 +67,7 @@ Request offered(const RunParts& parts) {
           "batches are drawn one after the other from streams that never leave the processor; ",
           "run.engine = \"simulate\" has it");
   expect(parts.sampler().kind() != Sampler::poisson, "privacy.sampler = \"poisson\"");
+  expect(!shares_noise(config), "noise that neighbours share (privacy.shape)");
   expect_model(parts);
   expect_data(parts);
   return {.model = config.model, .scores = parts.data.train->scores()};

@@ -34,6 +34,8 @@ TEST(CudaOffer, RefusesTheRestByName) {
   EXPECT_TRUE(is_refused({"algorithm.name=motef"}, "algorithm.name = \"motef\""));
   EXPECT_TRUE(is_refused({"algorithm.mask=sweep"}, "algorithm.mask = \"sweep\""));
   EXPECT_TRUE(is_refused({"privacy.sampler=poisson"}, "privacy.sampler = \"poisson\""));
+  EXPECT_TRUE(is_refused({"privacy.shape=pairwise", "algorithm.compressor=identity"},
+                         "noise that neighbours share"));
   EXPECT_TRUE(is_refused({"model.name=softmax", "model.lambda=0.1", "algorithm.batch=2"},
                          "model.lambda > 0 for softmax with batches"));
   EXPECT_TRUE(

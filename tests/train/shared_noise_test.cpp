@@ -143,6 +143,7 @@ TEST_F(SharedNoiseTest, IsRefusedByNameWhereItCannotBeHad) {
       {{"privacy.pair_ratio=0"}, "pair_ratio: expected a number above 0, up to 1024, found 0"},
       {{"privacy.pair_ratio=1e9"}, "pair_ratio: expected"},
       {{"privacy.shape=chained"}, "shape: expected one of independent, pairwise"},
+      {{"network.dropout=0.1"}, "is for agents that are all there"},
       {{"run.engine=tls"}, "not offered by agents yet"},
       {{"run.engine=mpi", "privacy.noise=secure"}, "needs run.engine = \"simulate\""},
   };

@@ -4,7 +4,8 @@ absent in a round does nothing."""
 import numpy as np
 
 from slow.cases import ROUNDS
-from slow.messages import mix, mixing_matrix, stochastic_gradient
+from slow.messages import mix, stochastic_gradient
+from slow.network import mixing_matrix
 from slow.randomness import ABSENCE, MEETING, Stream
 
 
