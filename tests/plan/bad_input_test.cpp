@@ -134,5 +134,20 @@ TEST(PlanVerdict, SaysWhenTheGossipIsTooSlowForTheRounds) {
   EXPECT_EQ(make_plan(request).recommended.rounds, 222'223U);
 }
 
+TEST(PlanVerdict, SaysWhatPoissonSamplingWouldSave) {
+  auto request = good();
+  request.batch = 50;
+  request.rounds = 100;
+  request.sampler = Sampler::poisson;
+  const auto poisson = make_plan(request);
+  EXPECT_FALSE(says(poisson.notes, "Poisson sampling"));
+  request.sampler = Sampler::fixed;
+  const auto fixed = make_plan(request);
+  EXPECT_LT(poisson.recommended.sigma, 0.99 * fixed.recommended.sigma);
+  EXPECT_TRUE(says(fixed.notes, "less noise there, sigma = " + concat(poisson.recommended.sigma)));
+  request.batch = 500;  // all records: there is nothing to save
+  EXPECT_FALSE(says(make_plan(request).notes, "Poisson sampling"));
+}
+
 }  // namespace
 }  // namespace porter
