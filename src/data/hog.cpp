@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
+#include "core/vector_math.hpp"
 #include "image_features.hpp"
 
 namespace porter {
@@ -49,21 +51,44 @@ Parts parts_of(double dx, double dy) {
 
 using Histograms = std::array<double, kCells * kCells * kDirections>;
 
+// Takes from every cell its mean over the directions: how much ink there is, which images have in
+// common and on which a clipped gradient would spend itself.
+void centre(Histograms& row) {
+  for (std::size_t first = 0; first < row.size(); first += kDirections) {
+    const auto cell = std::span(row).subspan(first, kDirections);
+    double sum = 0;
+    for (const double value : cell) sum += value;
+    for (double& value : cell) value -= sum / double{kDirections};
+  }
+}
+
 class Hog final : public ImageMap {
  public:
-  explicit Hog(const ImageShape& shape)
-      : shape_(shape), rows_(cell_shares(shape.height)), columns_(cell_shares(shape.width)) {}
+  Hog(const ImageShape& shape, bool centred)
+      : shape_(shape),
+        centred_(centred),
+        rows_(cell_shares(shape.height)),
+        columns_(cell_shares(shape.width)) {}
 
   void apply(std::span<const float> images, std::span<float> features) const override {
     const auto pixels = shape_.pixels();
     for (std::size_t i = 0; i < images.size() / pixels; ++i) {
       auto row = histograms(images.subspan(i * pixels, pixels));
       for (double& value : row) value = std::sqrt(value);
-      to_unit_length(row, features.subspan(i * row.size(), row.size()));
+      normalise(row, features.subspan(i * row.size(), row.size()));
     }
   }
 
  private:
+  // What centring leaves of a row that had nothing else may be rounding: it stays small.
+  void normalise(Histograms& row, std::span<float> out) const {
+    if (!centred_) return to_unit_length(row, out);
+    constexpr double kNothing = 1e-3;
+    const double floor = kNothing * std::sqrt(squared_norm(row));
+    centre(row);
+    to_unit_length(row, out, floor);
+  }
+
   Histograms histograms(std::span<const float> image) const {
     Histograms sums{};
     const auto pixel = [&](std::size_t y, std::size_t x) {
@@ -92,6 +117,7 @@ class Hog final : public ImageMap {
   }
 
   ImageShape shape_;
+  bool centred_;
   std::vector<CellShares> rows_, columns_;
 };
 
@@ -100,7 +126,11 @@ class Hog final : public ImageMap {
 std::size_t hog_features(const ImageShape&) { return Histograms{}.size(); }
 
 std::unique_ptr<const ImageMap> make_hog(const ImageShape& shape) {
-  return std::make_unique<Hog>(shape);
+  return std::make_unique<Hog>(shape, false);
+}
+
+std::unique_ptr<const ImageMap> make_hog_centred(const ImageShape& shape) {
+  return std::make_unique<Hog>(shape, true);
 }
 
 }  // namespace porter

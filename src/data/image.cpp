@@ -25,6 +25,7 @@ struct TransformRow {
 
 constexpr TransformRow kTransforms[] = {
     {TransformKind::hog, 7, kMaxImageSide, hog_features, make_hog},
+    {TransformKind::hog_centred, 7, kMaxImageSide, hog_features, make_hog_centred},
     {TransformKind::scattering, 8, 256, scattering_features, make_scattering}};
 
 const TransformRow& row_of(TransformKind kind) {
@@ -76,10 +77,10 @@ std::string to_string(const ImageTransform& transform) {
   return transform ? concat(name, " of ", to_string(transform.image)) : name;
 }
 
-void to_unit_length(std::span<const double> row, std::span<float> out) {
+void to_unit_length(std::span<const double> row, std::span<float> out, double floor) {
   double squares = 0;
   for (const double value : row) squares += value * value;
-  const double norm = squares == 0 ? 1 : std::sqrt(squares);
+  const double norm = squares == 0 ? 1 : std::sqrt(squares) + floor;
   for (std::size_t i = 0; i < row.size(); ++i) out[i] = static_cast<float>(row[i] / norm);
 }
 

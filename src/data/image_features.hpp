@@ -20,11 +20,12 @@ class ImageMap {
 
 std::size_t hog_features(const ImageShape& shape);
 std::unique_ptr<const ImageMap> make_hog(const ImageShape& shape);
+std::unique_ptr<const ImageMap> make_hog_centred(const ImageShape& shape);
 
 std::size_t scattering_features(const ImageShape& shape);
 std::unique_ptr<const ImageMap> make_scattering(const ImageShape& shape);
 
-/// A row of length 1; a zero row stays.
-void to_unit_length(std::span<const double> row, std::span<float> out);
+/// A row divided by its length and `floor`: of length 1 without one; a zero row stays.
+void to_unit_length(std::span<const double> row, std::span<float> out, double floor = 0);
 
 }  // namespace porter

@@ -45,6 +45,12 @@ def hog(image):
     return unit_length(np.sqrt(np.maximum(cells, 0)).ravel())
 
 
+def hog_centred(image):
+    table = hog(image).reshape(49, 8)
+    centred = table @ (np.eye(8) - np.full((8, 8), 1 / 8))
+    return (centred / (np.linalg.norm(centred) + 1e-3 * np.linalg.norm(table))).ravel()
+
+
 def wavelet(shape, scale, direction):
     """The spectrum of a Morlet wavelet, sampled on the grid of an FFT."""
     sigma, xi, slant = 0.8 * 2**scale, 0.75 * np.pi / 2**scale, 0.5
@@ -96,7 +102,7 @@ def scattering(image):
     return (channels / (channels.std(axis=1, keepdims=True) + floor)).ravel() / np.sqrt(channels.size)
 
 
-TRANSFORMS = {"hog": hog, "scattering": scattering}
+TRANSFORMS = {"hog": hog, "hog-centred": hog_centred, "scattering": scattering}
 
 
 def draw(shape, random):

@@ -107,7 +107,9 @@ TEST(ImageTransform, RowsHaveUnitLengthAndConstantImagesNone) {
   const ImageShape shape{12, 10};
   for (const auto kind : all_transforms()) {
     EXPECT_NEAR(norm(transformed(kind, shape, random_pixels(120, 1))), 1,
-                kind == TransformKind::hog ? 1e-5 : 0.1);
+                kind == TransformKind::hog           ? 1e-5
+                : kind == TransformKind::hog_centred ? 1e-2
+                                                     : 0.1);
     EXPECT_EQ(norm(transformed(kind, shape, Floats(120, 0.0F))), 0);
     EXPECT_LT(norm(transformed(kind, shape, Floats(120, 0.7F))), 1e-9);
   }
@@ -211,6 +213,16 @@ TEST(Hog, ARampHasOneDirection) {
     const std::size_t middle = (3 * 7 + 3) * 8;
     for (std::size_t k = 0; k < 8; ++k)
       EXPECT_EQ(features[middle + k] > 0, k == static_cast<std::size_t>(direction)) << k;
+  }
+}
+
+TEST(HogCentred, CellsHaveNoMean) {
+  const auto features =
+      transformed(TransformKind::hog_centred, {17, 12}, random_pixels(17 * 12, 5));
+  for (std::size_t cell = 0; cell < 49; ++cell) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 8; ++k) sum += double{features[cell * 8 + k]};
+    EXPECT_NEAR(sum, 0, 1e-6) << cell;
   }
 }
 

@@ -29,11 +29,13 @@ enum class TransformKind {
   hog,         ///< in 7 x 7 cells how much of the gradient points into each of 8 directions
   scattering,  ///< every 4 pixels: the image smoothed, its edges of 2 sizes and 8 directions, and
                ///< the edges among these
+  hog_centred  ///< hog less each cell's mean
 };
 template <>
 struct Choices<TransformKind> {
   static constexpr Choice<TransformKind> table[] = {{"none", TransformKind::none},
                                                     {"hog", TransformKind::hog},
+                                                    {"hog-centred", TransformKind::hog_centred},
                                                     {"scattering", TransformKind::scattering}};
 };
 
