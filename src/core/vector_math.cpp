@@ -3,49 +3,83 @@
 
 #include <cassert>
 #include <cmath>
+#include <cstring>
 
 #include "core/vectors.hpp"
 
 namespace porter {
 namespace {
 
+template <std::size_t lanes>
+PORTER_INLINE inline void load(const double* from, Register<double, lanes>& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+template <std::size_t lanes>
+PORTER_INLINE inline void load(const float* from, Register<double, lanes>& to) {
+  Register<float, lanes> narrow;
+  std::memcpy(&narrow, from, sizeof narrow);
+  to = __builtin_convertvector(narrow, Register<double, lanes>);
+}
+
+// term<lanes>(i, out): the terms from number i on. The partial sums are registers by order: GCC
+// turns loops over arrays of them inside out and spends more on shuffling than on sums.
 template <class Term>
-double interleaved_sum(std::size_t n, Term term) {
-  double sums[kPartialSums] = {};
-  with_vectors([&]<Width>() PORTER_INLINE {
-    double partial[kPartialSums] = {};
+double interleaved_sum(std::size_t n, const Term& term) {
+  double sums[kPartialSums];
+  with_vectors([&]<Width width>() PORTER_INLINE {
+    constexpr std::size_t kLanes = width, kRegisters = kPartialSums / kLanes;
+    Register<double, kLanes> partial[kRegisters] = {};
     std::size_t i = 0;
     for (; i + kPartialSums <= n; i += kPartialSums)
-      for (std::size_t lane = 0; lane < kPartialSums; ++lane) partial[lane] += term(i + lane);
-    for (; i < n; ++i) partial[i % kPartialSums] += term(i);
-    for (std::size_t lane = 0; lane < kPartialSums; ++lane) sums[lane] = partial[lane];
+      for (std::size_t r = 0; r < kRegisters; ++r) {
+        Register<double, kLanes> terms;
+        term.template operator()<kLanes>(i + r * kLanes, terms);
+        partial[r] += terms;
+      }
+    std::memcpy(sums, partial, sizeof sums);
+    for (; i < n; ++i) {
+      Register<double, 1> last;
+      term.template operator()<1>(i, last);
+      sums[i % kPartialSums] += last[0];
+    }
   });
   return add_up(sums);
 }
 
+// The sum of a[i] b[i], in double.
+template <class Real>
+double product_sum(std::span<const Real> a, std::span<const Real> b) {
+  assert(a.size() == b.size());
+  return interleaved_sum(a.size(),
+                         [p = a.data(), q = b.data()]<std::size_t lanes>(
+                             std::size_t i, Register<double, lanes>& product) PORTER_INLINE {
+                           Register<double, lanes> other;
+                           load<lanes>(p + i, product);
+                           load<lanes>(q + i, other);
+                           product *= other;
+                         });
+}
+
 }  // namespace
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  assert(a.size() == b.size());
-  const double *p = a.data(), *q = b.data();
-  return interleaved_sum(a.size(), [=](std::size_t i) PORTER_INLINE { return p[i] * q[i]; });
-}
-
-double dot(std::span<const float> a, std::span<const float> b) {
-  assert(a.size() == b.size());
-  const float *p = a.data(), *q = b.data();
-  return interleaved_sum(a.size(),
-                         [=](std::size_t i) PORTER_INLINE { return double{p[i]} * double{q[i]}; });
-}
+double dot(std::span<const double> a, std::span<const double> b) { return product_sum(a, b); }
+double dot(std::span<const float> a, std::span<const float> b) { return product_sum(a, b); }
 
 double squared_norm(std::span<const double> x) { return dot(x, x); }
 double squared_norm(std::span<const float> x) { return dot(x, x); }
 
 double squared_distance(std::span<const double> a, std::span<const double> b) {
   assert(a.size() == b.size());
-  const double *p = a.data(), *q = b.data();
-  return interleaved_sum(
-      a.size(), [=](std::size_t i) PORTER_INLINE { return (p[i] - q[i]) * (p[i] - q[i]); });
+  return interleaved_sum(a.size(),
+                         [p = a.data(), q = b.data()]<std::size_t lanes>(
+                             std::size_t i, Register<double, lanes>& square) PORTER_INLINE {
+                           Register<double, lanes> other;
+                           load<lanes>(p + i, square);
+                           load<lanes>(q + i, other);
+                           square -= other;
+                           square *= square;
+                         });
 }
 
 bool all_finite(std::span<const double> x) {
