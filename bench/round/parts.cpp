@@ -129,8 +129,10 @@ void Parts::run(const std::string& name, std::uint32_t round) {
   if (name == "gradient") return gradients_.estimate(X_, round, G_);
   if (name == "noise")
     return for_each_tile(pool, n, d, [&](const Tile& tile) { noise(tile, round); });
-  if (name == "compress")
+  if (name == "compress") {
+    gossip_.start(round);
     return pool.parallel_for(n, [&](std::size_t i) { gossip_.publish(i, {V_.row(i), X_.row(i)}); });
+  }
   if (name == "mix")
     return gossip_.mix([](const Tile&, const auto& gap) {
       gap(kV);

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "algo/gaps.hpp"
+#include "core/small_subsets.hpp"
 
 namespace porter {
 
@@ -45,6 +46,10 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
   for (const auto& channel : channels)
     ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,
                      channel.may_be_left_out, std::vector<Message>(graph.nodes())});
+  const auto subset = compressor_.plain_subset(dim_);
+  if (mask_ != Mask::own || exchange_ || !subset || *subset > kSmallSubset) return;
+  subset_ = *subset;
+  for (auto& end : ends_) end.drawn.resize(subset_ * team_.agents);
 }
 
 void MessageLink::start(std::uint32_t step) {
@@ -55,6 +60,18 @@ void MessageLink::start(std::uint32_t step) {
     receivers_ = std::move(weights.receivers);
   }
   if (sweep_) positions_ = sweep_->positions(step);
+  if (subset_ > 0) draw_subsets();
+}
+
+// Of short messages the draw is most of the work, and costs a fraction for many agents together.
+void MessageLink::draw_subsets() {
+  constexpr std::size_t kPiece = 512;  // agents; more than one piece is worth handing out
+  team_.pool.parallel_for((team_.agents + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    const std::size_t first = piece * kPiece, count = std::min(kPiece, team_.agents - first);
+    for (auto& end : ends_)
+      choose_each(subset_, dim_, seed_, end.draw, std::span(team_.hosted).subspan(first, count),
+                  step_, std::span(end.drawn).subspan(first * subset_, count * subset_));
+  });
 }
 
 // What a sender draws from, and everybody who decodes its message.

@@ -48,15 +48,16 @@ class MessageLink {
   template <class Real>
   const Message& encode(std::size_t agent, std::size_t channel, std::span<const Real> a,
                         std::span<const Real> b) {
-    if (sweep_) return encode_swept(agent, channel, [&](std::uint32_t j) { return a[j] - b[j]; });
+    const auto difference = [&](std::uint32_t j) { return a[j] - b[j]; };
+    if (sweep_) return encode_swept(agent, channel, difference);
+    if (subset_ > 0) return encode_at(drawn(channel, agent), agent, channel, difference);
     compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent));
     return checked(agent, channel);
   }
   /// Where the agents sweep: value(j) at the step's coordinates j.
   template <class Value>
   const Message& encode_swept(std::size_t agent, std::size_t channel, const Value& value) {
-    message_at(positions_, dim_, value, message(channel, agent));
-    return checked(agent, channel);
+    return encode_at(positions_, agent, channel, value);
   }
 
   /// In the place of encode, where the channel may be left out: no bytes, and zero.
@@ -99,8 +100,20 @@ class MessageLink {
     Draw draw;
     double bound;  // of a message's norm
     bool may_be_left_out;
-    std::vector<Message> messages;  // per sender
+    std::vector<Message> messages;          // per sender
+    std::vector<std::uint32_t> drawn = {};  // this step's positions, agent by agent; see subset_
   };
+
+  template <class Value>
+  const Message& encode_at(std::span<const std::uint32_t> positions, std::size_t agent,
+                           std::size_t channel, const Value& value) {
+    message_at(positions, dim_, value, message(channel, agent));
+    return checked(agent, channel);
+  }
+  std::span<const std::uint32_t> drawn(std::size_t channel, std::size_t agent) const {
+    return std::span(ends_[channel].drawn).subspan(agent * subset_, subset_);
+  }
+  void draw_subsets();
 
   RngStream stream(std::size_t channel, std::size_t sender) const;
   const Message& checked(std::size_t agent, std::size_t channel) const;
@@ -116,6 +129,7 @@ class MessageLink {
   Mask mask_;
   std::optional<SweepMask> sweep_;
   std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
+  std::size_t subset_ = 0;  // positions in each message, where start() draws those of all agents
   std::uint32_t step_ = 0;
   std::vector<std::size_t> receivers_;  // per sender
   Exchange* exchange_;

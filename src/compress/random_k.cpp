@@ -21,6 +21,9 @@ class RandomK final : public Compressor {
     return unbiased_ ? std::optional(scale(dim) - 1) : std::nullopt;
   }
   std::optional<std::size_t> kept(std::size_t dim) const override { return keep_.of(dim); }
+  std::optional<std::size_t> plain_subset(std::size_t dim) const override {
+    return unbiased_ ? std::nullopt : kept(dim);
+  }
 
  protected:
   std::optional<double> draw_positions(std::size_t dim, RngStream rng,

@@ -57,8 +57,17 @@ PORTER_INLINE inline void philox_round(std::uint64_t key0, std::uint64_t key1,
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-/// The four words of the blocks numbered first[i] and first[i] + width. Two vectors at a time, as
-/// one alone waits for its products.
+/// Counters become blocks. Two vectors at a time, as one alone waits for its products.
+template <Width width>
+PORTER_INLINE inline void philox_rounds(const PhiloxStream& stream, Blocks<width> (&a)[4],
+                                        Blocks<width> (&b)[4]) {
+  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
+    philox_round<width>(stream.keys0[round], stream.keys1[round], a);
+    philox_round<width>(stream.keys0[round], stream.keys1[round], b);
+  }
+}
+
+/// The four words of the blocks numbered first[i] and first[i] + width.
 template <Width width>
 PORTER_INLINE inline void philox(const PhiloxStream& stream, const Blocks<width>& first,
                                  Blocks<width> (&a)[4], Blocks<width> (&b)[4]) {
@@ -68,10 +77,7 @@ PORTER_INLINE inline void philox(const PhiloxStream& stream, const Blocks<width>
   a[3] = Blocks<width>{} + stream.use;
   b[0] = first + std::uint64_t{width};
   for (std::size_t k = 1; k < 4; ++k) b[k] = a[k];
-  for (std::size_t round = 0; round < kPhiloxRounds; ++round) {
-    philox_round<width>(stream.keys0[round], stream.keys1[round], a);
-    philox_round<width>(stream.keys0[round], stream.keys1[round], b);
-  }
+  philox_rounds<width>(stream, a, b);
 }
 #pragma GCC diagnostic pop
 

@@ -65,6 +65,9 @@ class Compressor {
   virtual std::optional<double> omega(std::size_t dim) const = 0;
   /// How many entries of `dim` are kept, for sparsifiers that keep a fixed number.
   virtual std::optional<std::size_t> kept(std::size_t) const { return std::nullopt; }
+  /// The k of a compressor that sends the entries at choose(k, dim, stream) as they are: who draws
+  /// for many senders at once can make their messages without it.
+  virtual std::optional<std::size_t> plain_subset(std::size_t) const { return std::nullopt; }
 
  protected:
   /// Replaces `payload` by the body of C(x). `x` comes as a dense vector and leaves as what
