@@ -82,6 +82,10 @@ command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,m
 if [ ! -e /dev/nvidia0 ] && ! command -v nvidia-smi >/dev/null; then missing "no GPU here (no /dev/nvidia0, no nvidia-smi)"; fi
 status=0
 timeout 400 $out/check_device || status=$?
+if [ ! -x $out/porter ]; then
+  echo "no porter in $out, so porter run was not tried; run.sh build puts it there"
+  exit $status
+fi
 set +e  # of which a condition would make nothing
 (set -e; check_command)
 [ $? -eq 0 ] || status=1
