@@ -2,9 +2,10 @@
 // Group normalisation of the maps of one sample: the channels are cut into groups of neighbours of
 // the same number, and with mean and variance over the positions and channels of a group
 //   z = (in - mean) / sqrt(variance + 1e-5),   out = (1 + s_c) z + b_c.
-// Nothing of another sample is in it, so that gradients can be clipped sample by sample. s and b
-// begin at 0, where z goes through as it is. Sums run over positions, channel by channel, then over
-// the channels of a group: in the order of the loops, whatever the registers hold.
+// Nothing of another sample is in it, so that gradients can be clipped sample by sample. Where s
+// and b are 0, as with the starts fan-in and zeros, z goes through as it is. Sums run over
+// positions, channel by channel, then over the channels of a group: in the order of the loops,
+// whatever the registers hold.
 #pragma once
 
 #include <algorithm>
