@@ -581,7 +581,8 @@ std::vector<ConfigKey> make_keys() {
           "when metrics are computed", parsed(parse_schedule)),
       choice_row(KEY(run.precision), "numbers of the algorithm's state"),
       conduct(row(KEY(run.engine), choice_list<EngineKind>(all_choices<EngineKind>()),
-                  "one process, ranks of a job, networked agents, or one GPU", parsed(parse_engine))),
+                  "one process, ranks of a job, networked agents, or one GPU",
+                  parsed(parse_engine))),
       conduct(with_text(
           checkpoint_text,
           row(
