@@ -52,16 +52,14 @@ bool is_trace(std::string_view spec) {
 
 }  // namespace
 
-Absences::Absences(std::vector<Span> spans) : spans_(std::move(spans)) {
-  std::ranges::stable_sort(spans_, {}, &Span::agent);
-}
+Absences::Absences(std::vector<Span> spans) : spans_(std::move(spans)) {}
 
 bool Absences::operator()(std::size_t agent, std::uint32_t round) const {
   const auto id = static_cast<std::uint32_t>(agent);
   if (probability_ > 0) return RngStream(seed_, Draw::absence, id, round).uniform() < probability_;
-  const auto own = std::ranges::equal_range(spans_, id, {}, &Span::agent);
-  return std::ranges::any_of(
-      own, [round](const Span& span) { return span.from <= round && round <= span.to; });
+  return std::ranges::any_of(spans_, [&](const Span& span) {
+    return span.agent == id && span.from <= round && round <= span.to;
+  });
 }
 
 std::vector<Absences::Span> decode_absences(std::string_view text, const std::string& name,

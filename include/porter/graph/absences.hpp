@@ -30,7 +30,7 @@ class Absences {
  private:
   double probability_ = 0;
   std::uint64_t seed_ = 0;
-  std::vector<Span> spans_;  // by agent
+  std::vector<Span> spans_;
 };
 
 /// Builds from a probability such as "0.1", or from "trace:FILE.csv" with the columns agent, from
