@@ -36,7 +36,9 @@ TEST(SentLog, KeepsWhatWasAddedAfterTheStepsThatAreForgotten) {
     log.forget(forgotten);
     EXPECT_EQ(all_of(log), expected);
     EXPECT_EQ(log.empty(), expected.empty());
-    if (!log.empty()) EXPECT_EQ(log.first_step(), expected.begin()->first);
+    if (!log.empty()) {
+      EXPECT_EQ(log.first_step(), expected.begin()->first);
+    }
     EXPECT_EQ(all_of(SentLog(log.packed(), "file")), expected);
   }
 }
