@@ -2,6 +2,7 @@
 #include "message_link.hpp"
 
 #include <cassert>
+#include <numeric>
 
 #include "algo/gaps.hpp"
 #include "core/small_subsets.hpp"
@@ -49,7 +50,9 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
   const auto subset = compressor_.plain_subset(dim_);
   if (mask_ != Mask::own || exchange_ || !subset || *subset > kSmallSubset) return;
   subset_ = *subset;
-  for (auto& end : ends_) end.drawn.resize(subset_ * team_.agents);
+  everyone_.resize(team_.agents);
+  std::iota(everyone_.begin(), everyone_.end(), 0U);
+  for (auto& end : ends_) end.drawn.resize(subset_ * everyone_.size());
 }
 
 void MessageLink::start(std::uint32_t step) {
@@ -66,11 +69,11 @@ void MessageLink::start(std::uint32_t step) {
 // Of short messages the draw is most of the work, and costs a fraction for many agents together.
 void MessageLink::draw_subsets() {
   constexpr std::size_t kPiece = 512;  // agents; more than one piece is worth handing out
-  team_.pool.parallel_for((team_.agents + kPiece - 1) / kPiece, [&](std::size_t piece) {
-    const std::size_t first = piece * kPiece, count = std::min(kPiece, team_.agents - first);
+  team_.pool.parallel_for((everyone_.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
+    const std::size_t first = piece * kPiece, count = std::min(kPiece, everyone_.size() - first);
     for (auto& end : ends_)
-      choose_each(subset_, dim_, seed_, end.draw, std::span(team_.hosted).subspan(first, count),
-                  step_, std::span(end.drawn).subspan(first * subset_, count * subset_));
+      choose_each(subset_, dim_, seed_, end.draw, std::span(everyone_).subspan(first, count), step_,
+                  std::span(end.drawn).subspan(first * subset_, count * subset_));
   });
 }
 

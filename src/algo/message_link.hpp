@@ -130,6 +130,7 @@ class MessageLink {
   std::optional<SweepMask> sweep_;
   std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
   std::size_t subset_ = 0;  // positions in each message, where start() draws those of all agents
+  std::vector<std::uint32_t> everyone_;  // who they are: also those that are absent
   std::uint32_t step_ = 0;
   std::vector<std::size_t> receivers_;  // per sender
   Exchange* exchange_;

@@ -15,7 +15,7 @@
 // | paper | code | meaning
 // |-------|------|-------------------------------------------------------------------
 // | x     | X_   | what is pushed
-// | w     | w_   | the weight of an agent, n x 1; travels beside X as a double
+// | w     | w_   | the weights of all agents, n x 1; travels beside X as a double
 // | z     | Z_   | iterates: where gradients are taken
 // clang-format on
 #include "core/vector_math.hpp"
@@ -36,7 +36,7 @@ class PushSum final : public Algorithm {
         X_(team_.rows(setup.start)),
         Z_(X_),
         G_(X_.agents(), X_.dim()),
-        w_(team_.rows(std::vector<double>{1.0})) {
+        w_(X_.agents(), 1) {
     gossip_.link().expect_beside(sizeof(double));
   }
 
@@ -66,10 +66,31 @@ class PushSum final : public Algorithm {
     gossip_.step(
         step, [&](std::size_t agent, const auto& publish) { publish({X_.row(agent)}); },
         [&](const Tile& tile, const auto& gap) { axpy(1.0, gap(0), tile.of(X_.row(tile.agent))); });
+    weigh(step);
+  }
+
+  // Every process knows the w of all agents, as W_t is public, and finds it again where it goes on.
+  void weigh(std::uint32_t step) {
+    const auto now = [&](std::size_t agent) { return gossip_.link().incoming(agent); };
+    if (step != weighed_ + 1 || step == 1) {
+      for (std::size_t i = 0; i < w_.agents(); ++i) w_.row(i)[0] = 1;
+      for (std::uint32_t s = 1; s < step; ++s)
+        if (team_.changing)
+          move_weights([then = team_.changing->weights(s)](std::size_t agent) {
+            return then.incoming[agent];
+          });
+        else
+          move_weights(now);
+    }
+    move_weights(now);
+    weighed_ = step;
+  }
+  // w <- W^T w
+  template <class Incoming>
+  void move_weights(const Incoming& incoming) {
     const auto sent = w_;
-    for (const auto agent : team_.hosted)
-      for (const auto& [sender, weight] : gossip_.link().incoming(agent))
-        w_.row(agent)[0] += weight * sent.row(sender)[0];
+    for (std::size_t i = 0; i < w_.agents(); ++i)
+      for (const auto& [sender, weight] : incoming(i)) w_.row(i)[0] += weight * sent.row(sender)[0];
   }
 
   Team team_;
@@ -79,6 +100,7 @@ class PushSum final : public Algorithm {
   Gossip<> gossip_;
   Rows X_, Z_, G_;
   Rows w_;
+  std::uint32_t weighed_ = 0;  // the step that w_ is of
 };
 
 }  // namespace
