@@ -124,7 +124,8 @@ TEST(SavedModel, SaysWhatItsImagesWentThrough) {
   };
   EXPECT_TRUE(says(refusal("\"9x12\"", "\"9\""), "card: expected HEIGHTxWIDTH"));
   EXPECT_TRUE(says(refusal("\"9x12\"", "\"3x36\""), "expected images of 7 to 4096 pixels a side"));
-  EXPECT_TRUE(says(refusal("\"hog\"", "\"dog\""), "expected one of none, hog, hog-centred, scattering"));
+  EXPECT_TRUE(
+      says(refusal("\"hog\"", "\"dog\""), "expected one of none, hog, hog-centred, scattering"));
   EXPECT_TRUE(says(refusal("\"features\": 393", "\"features\": 394"),
                    "makes 393 features, ones included, and the model has 394"));
 }
