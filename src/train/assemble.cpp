@@ -140,7 +140,8 @@ void use_data(RunParts& parts, bool own_model) {
 }
 
 void make_change(RunParts& parts, Network& network) {
-  const auto& [keys, seed] = std::tie(parts.config.network, parts.config.run.seed);
+  const auto& keys = parts.config.network;
+  const auto seed = parts.config.run.seed;
   require(!parts.own_method, ErrorKind::usage,
           "network.schedule, network.dropout: a method that is given has a network that stays");
   auto absences =
