@@ -71,7 +71,7 @@ class DeviceGradients {
     return {kind_ == Kind::linear   ? ViewKind::wide
             : kind_ == Kind::sample ? ViewKind::factors
                                     : ViewKind::own,
-            sample_kernel(X),
+            kind_ == Kind::sample ? sample_kernel(X) : SampleKernel<Real>{},
             wide_.data(),
             own_.data(),
             scales_.data(),
