@@ -15,7 +15,7 @@
 // | paper | code | meaning
 // |-------|------|-------------------------------------------------------------------
 // | x     | X_   | what is pushed
-// | w     | w_   | the weights of all agents, n x 1; travels beside X as a double
+// | w     | w_   | the weights of all agents, n x 1; its bytes beside X are counted
 // | z     | Z_   | iterates: where gradients are taken
 // clang-format on
 #include "core/vector_math.hpp"
@@ -71,13 +71,14 @@ class PushSum final : public Algorithm {
 
   // Every process knows the w of all agents, as W_t is public, and finds it again where it goes on.
   void weigh(std::uint32_t step) {
-    const auto now = [&](std::size_t agent) { return gossip_.link().incoming(agent); };
+    using Weights = std::vector<MixingWeight>;
+    const auto now = [&](std::size_t i) -> const Weights& { return gossip_.link().incoming(i); };
     if (step != weighed_ + 1 || step == 1) {
       for (std::size_t i = 0; i < w_.agents(); ++i) w_.row(i)[0] = 1;
       for (std::uint32_t s = 1; s < step; ++s)
         if (team_.changing)
-          move_weights([then = team_.changing->weights(s)](std::size_t agent) {
-            return then.incoming[agent];
+          move_weights([then = team_.changing->weights(s)](std::size_t i) -> const Weights& {
+            return then.incoming[i];
           });
         else
           move_weights(now);
