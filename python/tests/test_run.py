@@ -279,7 +279,6 @@ def test_threads_of_python_go_on(two_classes, quick):
 
 def test_nothing_leaks(two_classes, quick):
     """Simulations come and go in the same memory."""
-    import gc
     import resource
     config = {**quick, "algorithm": {**quick["algorithm"], "rounds": 2}, "run": {"threads": 1, "evaluate": "end"}}
 
