@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compressors.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
 #include "packing.hpp"
