@@ -33,6 +33,7 @@ class AgentFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path lock_file() const { return path_ / "checkpoint" / "lock"; }
   std::filesystem::path journal_file() const { return path_ / "checkpoint" / "releases"; }
+  std::filesystem::path pairs_file() const { return path_ / "checkpoint" / "pairs"; }
 
   /// The newest one, or the one before where the newest is damaged. Error{io} if both are,
   /// Error{privacy} if it is of another run or agent, Error{usage} if it is of another version.

@@ -8,9 +8,12 @@
 #include "comm/exchange.hpp"
 #include "comm/tls.hpp"
 #include "config/difference.hpp"
+#include "core/text.hpp"
 #include "file_journal.hpp"
+#include "pair_keys.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
+#include "privacy/secure_noise.hpp"
 #include "train/ledgers.hpp"
 #include "train/run_data.hpp"
 #include "train/run_folder.hpp"
@@ -19,6 +22,7 @@ namespace porter {
 namespace {
 
 constexpr std::uint32_t kCheckpointPeriod = 200;  // where the config names none
+constexpr const char* kSharedNoiseFact = "shared noise";
 
 // What the others are told. Texts about files name local paths, which are nobody else's business.
 std::string public_reason(const std::exception& error) {
@@ -55,6 +59,7 @@ class AgentRun {
     sources.data->holder = options_.index;
     auto parts = assemble(options_.config, std::move(sources));
     require_consent(options_, *parts.privacy, options_.config.algorithm.rounds);
+    if (journal_ && parts.privacy->pairs()) open_pairs(parts);
     auto link = connect(parts);
     trainer_.emplace(std::move(parts), std::move(link));
     try {
@@ -96,16 +101,35 @@ class AgentRun {
 
  private:
   // It is made before the ledger, so where only that one is there somebody has removed it.
-  void open_journal() {
+  void require_kept(const std::filesystem::path& file, const char* without_it) const {
     const auto ledger = folder_.path() / "ledger" / concat("agent-", options_.index, ".ledger");
-    const auto file = folder_.journal_file();
     require(std::filesystem::exists(file) || !std::filesystem::exists(ledger), ErrorKind::privacy,
-            file.string(),
-            " is missing: without it rounds would be released again with other noise; bring it "
-            "back, or start a new run in a new folder with another run.seed");
+            file.string(), " is missing: without it ", without_it,
+            "; bring it back, or start a new run in a new folder with another run.seed");
+  }
+
+  void open_journal() {
+    const auto file = folder_.journal_file();
+    require_kept(file, "rounds would be released again with other noise");
     journal_ = std::make_unique<FileJournal>(file, owner_of(options_),
                                              checkpoint_ ? checkpoint_->round() : 0,
                                              checkpoint_ && !checkpoint_->damage.empty());
+  }
+
+  // Neighbours share noise: the secrets that they draw it from.
+  void open_pairs(const RunParts& parts) {
+    require_kept(folder_.pairs_file(), "the noise that neighbours share would not be theirs");
+    std::vector<std::string> names;
+    for (const auto& peer : options_.peers) names.push_back(peer.name);
+    pairs_ = std::make_unique<PairKeys>(folder_.pairs_file(), owner_of(options_), std::move(names),
+                                        parts.network->graph.neighbours()[options_.index]);
+  }
+
+  // Both ends draw whole steps of one grid, and what noise is worth is that of equal parts. Sigma
+  // follows from the number of an agent's records, unless the config names it.
+  static std::string shared_noise_fact(const RunPrivacy& privacy) {
+    return concat("own ", shortest(privacy.own_sigma()), ", shared ",
+                  shortest(privacy.pair_sigma()), ", grid ", shortest(privacy.secure()->grid()));
   }
 
   Link connect(const RunParts& parts) {
@@ -117,12 +141,14 @@ class AgentRun {
     const bool kept = checkpoint_ && !checkpoint_->sent.empty();
     auto facts = shared_facts(options_.config, *parts.network, parts.facts.dim, parts.start);
     for (const auto& [key, value] : stage_.facts) facts[key] = value;
+    if (pairs_) facts[kSharedNoiseFact] = shared_noise_fact(*parts.privacy);
     facts["run.checkpoint"] = std::to_string(period_);  // how far back a neighbour may have to go
     Link link{.process = options_.index,
               .hosting = host_agents(parts, options_.peers.size()),
               .trace = hooks_.trace,
               .report = hooks_.log,
-              .journal = journal_.get()};
+              .journal = journal_.get(),
+              .pair_steps = pairs_.get()};
     for (const auto& peer : options_.peers) link.names.push_back(peer.name);
     const auto connect = hooks_.connect ? hooks_.connect : make_network_transport;
     link.transport = network_ =
@@ -134,6 +160,7 @@ class AgentRun {
                  .facts = std::move(facts),
                  .family = stage_.family,
                  .stage = stage_.number,
+                 .keys = pairs_.get(),
                  .max_message = Exchange::max_message(parts.facts.dim, parts.facts.agents),
                  .peer_wait = options_.peer_wait,
                  .start_wait = options_.start_wait,
@@ -183,6 +210,7 @@ class AgentRun {
                       trainer_->releases() + (rounds - trainer_->round()));
     // The neighbours hear that all up to here is safe, so both checkpoints are to be of this round.
     save_checkpoint();
+    if (pairs_ && trainer_->finished()) pairs_->spend();
   }
 
   // The last round whose release this folder knows: in the checkpoint, or in the journal.
@@ -215,7 +243,10 @@ class AgentRun {
     const auto held = network_->meet();
     const auto most = std::uint64_t{round} * algorithm.gossip +
                       (find_algorithm(algorithm.name).sends_first ? 1 : 0);
-    if (held <= most) return;
+    if (held <= most) {
+      if (pairs_) pairs_->settle();
+      return;
+    }
     network_->abandon();  // the neighbours wait for the newest folder
     fail(ErrorKind::privacy, folder_.path().string(), ": this folder knows of ", round,
          " rounds, but a neighbour holds message ", held, " of this agent, which is of round ",
@@ -231,6 +262,11 @@ class AgentRun {
   // goes.
   void charge_doubtful() {
     if (!journal_ || !journal_->doubtful()) return;
+    require(!pairs_, ErrorKind::privacy, folder_.journal_file().string(), ": the record of round ",
+            known_round() + 1,
+            " is damaged. The round may have been released, and with noise that neighbours share "
+            "it cannot be released once more: both releases would have it in common. Bring back "
+            "the file, or start a new run with another run.seed");
     const auto left = options_.config.algorithm.rounds - trainer_->round();
     const auto releases = trainer_->releases() + 1;
     require(
@@ -268,6 +304,7 @@ class AgentRun {
     }
     save_checkpoint();
     if (journal_) journal_->turn(rounds);
+    if (pairs_) trainer_->finished() ? pairs_->spend() : pairs_->forget(rounds);
     network_->settle(folder_.oldest_round() * options_.config.algorithm.gossip);
     status_.checkpoint = rounds;
   }
@@ -280,6 +317,7 @@ class AgentRun {
     try {
       network_->finish();
       folder_.mark_finished();
+      if (pairs_) pairs_->remove();
     } catch (const Error& error) {
       // Nobody measures with one that has gone on, so all neighbours are waited for.
       if (error.kind() != ErrorKind::network || stage_.measures) throw;
@@ -309,6 +347,7 @@ class AgentRun {
   std::optional<AgentCheckpoint> checkpoint_;
   std::uint32_t period_;
   std::unique_ptr<FileJournal> journal_;
+  std::unique_ptr<PairKeys> pairs_;  // where neighbours share secret noise
   std::shared_ptr<NetworkTransport> network_;
   SentLog sent_;  // since the checkpoint before the last
   std::optional<Trainer> trainer_;

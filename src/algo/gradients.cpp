@@ -26,8 +26,9 @@ constexpr std::size_t kFewSamples = 4;  // their rows wait in the cache for a ro
 struct GradientEstimator::Scratch {
   std::vector<std::uint32_t> batch;
   Workspace workspace;
-  std::vector<double> term;  // of one sample
-  std::vector<double> x, g;  // of an agent whose rows are float
+  std::vector<double> term;   // of one sample
+  std::vector<double> x, g;   // of an agent whose rows are float
+  std::vector<double> steps;  // that the agent shares with those of other processes
 };
 
 struct GradientEstimator::Secrets {
@@ -109,7 +110,7 @@ void GradientEstimator::list_shares() {
     shares_[pairs[pair].first].push_back({pair, options_.pair_stddev});
     shares_[pairs[pair].second].push_back({pair, -options_.pair_stddev});
   }
-  if (options_.secure)
+  if (options_.secure && !options_.pair_steps)
     shared_secrets_ = std::make_unique<SharedSecrets>(
         SharedSecrets{.noise = NoiseStream(), .steps = Rows(agents, problem_.model.dim())});
 }
@@ -126,8 +127,13 @@ void GradientEstimator::draw_shared(std::span<const std::uint32_t> agents, std::
   drawn_for = round;
 }
 
-std::span<const double> GradientEstimator::shared_steps(std::size_t agent,
-                                                        std::uint32_t round) const {
+std::span<const double> GradientEstimator::shared_steps(Scratch& scratch, std::size_t agent,
+                                                        std::uint32_t round) {
+  if (options_.pairs && options_.pair_steps) {
+    scratch.steps.assign(problem_.model.dim(), 0.0);
+    options_.pair_steps->add(agent, round, *options_.secure, scratch.steps);
+    return scratch.steps;
+  }
   if (!shared_secrets_) return {};
   require(shared_secrets_->round == round, ErrorKind::privacy,
           "a method that calls prepare with noise that agents share calls begin before it");
@@ -188,7 +194,7 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
-  options_.secure->release(g, secrets_[agent].noise, shared_steps(agent, round));
+  options_.secure->release(g, secrets_[agent].noise, shared_steps(scratch, agent, round));
   if (options_.journal) options_.journal->record(agent, round, g);
 }
 

@@ -147,8 +147,9 @@ void IncomingLink::greet(const Hello& hello) {
   connection_->keep_buffers();
   hub_.mailbox.connected(neighbour_);
   told_ = hub_.mailbox.settled();
-  connection_->send(LinkKind::welcome, encode_welcome({hub_.mailbox.wanted_from(neighbour_), told_,
-                                                       hub_.options.seen}));
+  Welcome welcome{hub_.mailbox.wanted_from(neighbour_), told_, hub_.options.seen};
+  if (hub_.options.keys) welcome.key = hub_.options.keys->own(neighbour_);
+  connection_->send(LinkKind::welcome, encode_welcome(welcome));
 }
 
 bool IncomingLink::deliver(Stalled& message) {
@@ -252,7 +253,8 @@ void OutgoingLink::take(const LinkFrame& frame) {
   auto& mailbox = hub_.mailbox;
   switch (frame.kind) {
     case LinkKind::welcome: {
-      const auto welcome = decode_welcome(frame.body, peer_.name);
+      const auto welcome = decode_welcome(frame.body, hub_.options.keys != nullptr, peer_.name);
+      if (welcome.key) hub_.options.keys->take(neighbour_, *welcome.key);
       // One that wants what it said was safe counts as away: there may be a newer folder of it.
       mailbox.begin_sending(neighbour_, welcome.wanted_from, cursor_, welcome.seen);
       state_ = State::open;

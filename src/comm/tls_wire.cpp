@@ -42,7 +42,7 @@ auto decode(std::span<const std::byte> body, const char* what, const std::string
 
 // Values that are few and public, and those of a schema, column by column.
 bool is_shown(std::string_view key) {
-  return key == "data.classes" || key == "data.features" || key == "dim" ||
+  return key == "data.classes" || key == "data.features" || key == "dim" || key == "shared noise" ||
          key.starts_with("schema: ");
 }
 
@@ -75,7 +75,7 @@ struct Rule {
 };
 const std::map<LinkKind, Rule> kRules = {
     {LinkKind::hello, {Rule::opener, false, kLongestHello}},
-    {LinkKind::welcome, {Rule::taker, false, 12}},
+    {LinkKind::welcome, {Rule::taker, false, 12 + sizeof(KeyExchange::Key)}},
     {LinkKind::refusal, {Rule::taker, false, kMaxSaid}},
     {LinkKind::message, {Rule::opener, true, kMessageHead}},  // and what it may carry
     {LinkKind::settled, {Rule::taker, true, 4}},
@@ -138,12 +138,18 @@ Payload encode_welcome(const Welcome& welcome) {
   put(bytes, welcome.wanted_from);
   put(bytes, welcome.settled);
   put(bytes, welcome.seen);
+  if (welcome.key) bytes.insert(bytes.end(), welcome.key->begin(), welcome.key->end());
   return bytes;
 }
 
-Welcome decode_welcome(std::span<const std::byte> body, const std::string& peer) {
-  return decode(body, "welcome", peer, [](ByteReader& in) {
-    return Welcome{in.get<std::uint32_t>(), in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+Welcome decode_welcome(std::span<const std::byte> body, bool with_key, const std::string& peer) {
+  return decode(body, "welcome", peer, [&](ByteReader& in) {
+    Welcome welcome{in.get<std::uint32_t>(), in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+    if (!with_key) return welcome;
+    require(in.left() == sizeof(KeyExchange::Key), ErrorKind::protocol, "expected a key of ",
+            sizeof(KeyExchange::Key), " bytes, found ", in.left());
+    std::ranges::copy(in.take(in.left()), welcome.key.emplace().begin());
+    return welcome;
   });
 }
 

@@ -50,6 +50,7 @@ struct Hello {
 };
 struct Welcome {
   std::uint32_t wanted_from = 0, settled = 0, seen = 0;
+  std::optional<KeyExchange::Key> key = {};
 };
 struct GaveUp {
   std::uint32_t origin = 0;  ///< a process
@@ -66,7 +67,8 @@ Payload encode_gave_up(const GaveUp& news);
 
 // All of these throw Error{protocol} that names the peer.
 Hello decode_hello(std::span<const std::byte> body, const std::string& peer);
-Welcome decode_welcome(std::span<const std::byte> body, const std::string& peer);
+/// With a key, or without one.
+Welcome decode_welcome(std::span<const std::byte> body, bool with_key, const std::string& peer);
 GaveUp decode_gave_up(std::span<const std::byte> body, std::size_t processes,
                       const std::string& peer);
 MessageHead decode_message_head(std::span<const std::byte> body, const std::string& peer);

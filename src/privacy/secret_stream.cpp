@@ -34,6 +34,8 @@ bool system_entropy(std::span<std::byte> out) {
   return true;
 }
 
+void erase_bytes(std::span<std::byte> bytes) { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+
 struct SecretWords::Cipher {
   Cipher() : context(EVP_CIPHER_CTX_new()) {
     require_cipher(context != nullptr &&
@@ -69,18 +71,29 @@ void SecretWords::UnmapBlock::operator()(Block* block) const {
 }
 
 SecretWords::SecretWords(EntropySource entropy)
-    : entropy_(entropy), cipher_(std::make_unique<Cipher>()) {
+    : entropy_(entropy), cipher_(std::make_unique<Cipher>()), block_(map_block()) {
+  refill();
+}
+
+SecretWords::SecretWords(StreamKey key)
+    : entropy_(nullptr), cipher_(std::make_unique<Cipher>()), block_(map_block()) {
+  cipher_->set_key(key.bytes());
+  block_->keyed = 1;
+  refill();
+}
+
+SecretWords::Block* SecretWords::map_block() {
   void* page =
       ::mmap(nullptr, sizeof(Block), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   require(page != MAP_FAILED, ErrorKind::privacy,
           "no memory for secret random numbers: ", std::strerror(errno));
-  block_.reset(::new (page) Block{});
+  std::unique_ptr<Block, UnmapBlock> block(::new (page) Block{});
   require(::madvise(page, sizeof(Block), MADV_WIPEONFORK) == 0, ErrorKind::privacy,
           "this system cannot keep secret random numbers from a forked process (madvise with "
           "MADV_WIPEONFORK, Linux 4.14 or later): ",
           std::strerror(errno));
   ::madvise(page, sizeof(Block), MADV_DONTDUMP);  // not in core files, where that is possible
-  refill();
+  return block.release();
 }
 
 SecretWords::~SecretWords() = default;
@@ -103,6 +116,8 @@ void SecretWords::refill() {
   auto& words = block_->words;
   const auto key = std::as_writable_bytes(std::span(words).last<kKeyWords>());
   if (block_->keyed == 0) {
+    require(entropy_ != nullptr, ErrorKind::privacy,
+            "a forked process has no part in the secrets that agents share");
     require(entropy_(key), ErrorKind::privacy,
             "no entropy from the operating system: ", std::strerror(errno),
             "; no secret random number was drawn");

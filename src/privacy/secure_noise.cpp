@@ -107,17 +107,28 @@ SecureNoise::SecureNoise(double stddev, double sensitivity, std::size_t dim, con
       shared_(shared_integers(stddev, grid_, shared)),
       vectors_(shared.vectors) {}
 
+// Both ends of a pair draw in parts of the same size: what is drawn depends on it.
+template <class Add>
+void SecureNoise::draw_shared(NoiseStream& noise, const Add& add) const {
+  require(shared_.has_value(), ErrorKind::privacy, "secure noise: none was made to be shared");
+  std::array<double, 256> integers;
+  for (std::size_t first = 0; first < dim_; first += integers.size()) {
+    const auto part = std::span(integers).first(std::min(dim_ - first, integers.size()));
+    shared_->fill(noise, part);
+    for (std::size_t i = 0; i < part.size(); ++i) add(first + i, part[i]);
+  }
+}
+
 void SecureNoise::share(std::span<double> lower, std::span<double> higher,
                         NoiseStream& noise) const {
-  std::array<double, 256> integers;
-  for (std::size_t first = 0; first < lower.size(); first += integers.size()) {
-    const auto part = std::span(integers).first(std::min(lower.size() - first, integers.size()));
-    shared_->fill(noise, part);
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      lower[first + i] += part[i];
-      higher[first + i] -= part[i];
-    }
-  }
+  draw_shared(noise, [&](std::size_t j, double v) {
+    lower[j] += v;
+    higher[j] -= v;
+  });
+}
+
+void SecureNoise::share_end(std::span<double> steps, double sign, NoiseStream& noise) const {
+  draw_shared(noise, [&](std::size_t j, double v) { steps[j] += sign * v; });
 }
 
 void SecureNoise::release(std::span<double> g, NoiseStream& noise,

@@ -33,12 +33,10 @@ double worked_out_ratio(const Config& config, const Network& network, const Nois
 
 void check_secrets(const Config& config) {
   const auto shape = choice_text(config.privacy->shape);
-  require(config.run.engine != EngineKind::tls, ErrorKind::privacy, "privacy.shape = \"", shape,
-          "\" is not offered by agents yet: they have no secrets in common; expected \"",
-          choice_text(NoiseShape::independent), "\"");
-  require(config.run.engine == EngineKind::simulate || !claims_guarantee(config),
+  const auto engine = config.run.engine;
+  require(engine == EngineKind::simulate || engine == EngineKind::tls || !claims_guarantee(config),
           ErrorKind::privacy, "privacy.shape = \"", shape, "\" with secret noise needs run.engine ",
-          "= \"simulate\": ranks have no secrets in common");
+          "= \"simulate\", or agents: ranks have no secrets in common");
 }
 
 }  // namespace

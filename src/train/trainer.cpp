@@ -46,7 +46,10 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
   algorithm_ = within_memory(facts, [&] {
     auto setup = algorithm_setup(parts_, pool);
     setup.exchange = exchange_.get();
-    if (link_) setup.gradients.journal = link_->journal;
+    if (link_) {
+      setup.gradients.journal = link_->journal;
+      setup.gradients.pair_steps = link_->pair_steps;
+    }
     bounds_ = std::make_unique<PublicBounds>(public_bounds(setup));
     return parts_.make(setup);
   });

@@ -22,6 +22,10 @@ TEST(FactDifferences, NameKeysAndShowWhatRecordsMayLookLike) {
   theirs["dim"] = std::string(1000, '7');
   EXPECT_LT(fact_differences(ours, theirs).size(), 120U);
   theirs = ours;
+  theirs["shared noise"] = "own 0.1, shared 0.2, grid 0.5";
+  EXPECT_EQ(fact_differences(ours, theirs),
+            "shared noise (nothing here, own 0.1, shared 0.2, grid 0.5 there)");
+  theirs = ours;
   theirs[""] = "";
   EXPECT_EQ(fact_differences(ours, theirs), "a key without a name");
 }

@@ -20,13 +20,13 @@ std::string frame(LinkKind kind, const Payload& body) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void read_body(LinkKind kind, std::span<const std::byte> body) {
+void read_body(LinkKind kind, std::span<const std::byte> body, bool with_key) {
   switch (kind) {
     case LinkKind::hello:
       decode_hello(body, "peer");
       break;
     case LinkKind::welcome:
-      decode_welcome(body, "peer");
+      if (decode_welcome(body, with_key, "peer").key.has_value() != with_key) std::abort();
       break;
     case LinkKind::message:
       decode_message_head(body, "peer");
@@ -52,10 +52,12 @@ void read_body(LinkKind kind, std::span<const std::byte> body) {
 
 std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds;
-  for (const char flags : {'\0', '\1', '\2', '\3'}) {
+  const KeyExchange::Key key{std::byte{9}};
+  for (const char flags : {'\0', '\1', '\2', '\3', '\5'}) {
     const std::string side(1, flags);
     seeds.push_back(side + frame(LinkKind::hello, encode_hello({2, 1, {{"graph", "ring"}}})));
     seeds.push_back(side + frame(LinkKind::welcome, encode_welcome({7, 3})));
+    seeds.push_back(side + frame(LinkKind::welcome, encode_welcome({7, 3, 2, key})));
     seeds.push_back(side + frame(LinkKind::message, Payload(50)));
     seeds.push_back(side + frame(LinkKind::gave_up, encode_gave_up({1, "the disk is full"})));
     seeds.push_back(side + frame(LinkKind::settled, Payload(4)));
@@ -69,13 +71,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   if (bytes.size() < 1 + kLinkHeader) return 0;
   const auto from = (data[0] & 1) != 0 ? LinkSide::taker : LinkSide::opener;
-  const bool greeted = (data[0] & 2) != 0;
+  const bool greeted = (data[0] & 2) != 0, with_key = (data[0] & 4) != 0;
   try {
     const auto header = decode_link_header(bytes.subspan(1), from, greeted, kMaxMessage, "peer");
     if (header.length > kLongestHello) std::abort();
     if (greeted && header.length > kMessageHead + kMaxMessage) std::abort();
     const auto rest = bytes.subspan(1 + kLinkHeader);
-    if (header.length <= rest.size()) read_body(header.kind, rest.first(header.length));
+    if (header.length <= rest.size()) read_body(header.kind, rest.first(header.length), with_key);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::protocol) std::abort();
     if (std::string(error.what()).find("peer ") != 0) std::abort();

@@ -144,8 +144,7 @@ TEST_F(SharedNoiseTest, IsRefusedByNameWhereItCannotBeHad) {
       {{"privacy.pair_ratio=1e9"}, "pair_ratio: expected"},
       {{"privacy.shape=chained"}, "shape: expected one of independent, pairwise"},
       {{"network.dropout=0.1"}, "is for agents that are all there"},
-      {{"run.engine=tls"}, "not offered by agents yet"},
-      {{"run.engine=mpi", "privacy.noise=secure"}, "needs run.engine = \"simulate\""},
+      {{"run.engine=mpi", "privacy.noise=secure"}, "needs run.engine = \"simulate\", or agents"},
   };
   for (const auto& [overrides, expected] : cases)
     EXPECT_TRUE(says(refusal(overrides), expected)) << expected << "\n" << refusal(overrides);

@@ -85,13 +85,25 @@ class ReleaseJournal {
 
 class SecureNoise;
 
+/// Secret noise that an agent shares with agents of other processes.
+class PairSteps {
+ public:
+  virtual ~PairSteps() = default;
+  /// Adds what the agent's pairs share in the round, in steps of the grid and with the agent's
+  /// signs. Error{privacy} for a round that was drawn before: a release under noise that another
+  /// one has had would tell both.
+  virtual void add(std::size_t agent, std::uint32_t round, const SecureNoise& noise,
+                   std::span<double> steps) = 0;
+};
+
 struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
   double noise_stddev = 0;  ///< of the Gaussian noise on each coordinate of the (clipped) mean
   /// Present: beside it pairs of agents share noise of `pair_stddev`, with opposite signs, to the
-  /// last bit. Where it is secret all agents are in this process.
+  /// last bit. Where it is secret it comes from `pair_steps`, or, without that, all agents are in
+  /// this process.
   std::shared_ptr<const NoisePairs> pairs = nullptr;
   double pair_stddev = 0;
   /// beta in (0, 1]: what is handed out is M <- (1 - beta) M + beta G, a low-pass that costs no
@@ -102,6 +114,7 @@ struct GradientOptions {
   /// Absent: both are simulated from the seed.
   std::shared_ptr<const SecureNoise> secure = nullptr;
   ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
+  PairSteps* pair_steps = nullptr;
 };
 
 /// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn; a record
@@ -172,7 +185,7 @@ class GradientEstimator {
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
   void list_shares();
   void draw_shared(std::span<const std::uint32_t> agents, std::uint32_t round);
-  std::span<const double> shared_steps(std::size_t agent, std::uint32_t round) const;
+  std::span<const double> shared_steps(Scratch& scratch, std::size_t agent, std::uint32_t round);
   // Both with the batch that `scratch` holds.
   bool clipped_mean_in_float(Scratch& scratch, std::size_t agent, std::span<const float> x,
                              std::span<float> g);

@@ -32,6 +32,8 @@ struct Link {
   std::function<void(const std::string&)> report = [](const std::string&) {};
   /// What secret noise needs where the process may restart. Outlives the trainer.
   ReleaseJournal* journal = nullptr;
+  /// Where neighbours share secret noise. Outlives the trainer.
+  PairSteps* pair_steps = nullptr;
 };
 
 /// Blocks of consecutive agents, one block per process. Error{usage} if there are more processes.

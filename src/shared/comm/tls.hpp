@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,20 @@ struct Address {
 /// HOST:PORT with a port from 1 to 65535.
 Address parse_address(const std::string& text);
 
+/// Public keys that neighbours give each other when they greet, on the connection of just these two
+/// in which both have shown their certificates: a process takes a key from nobody but its owner,
+/// and passes none on. Called from the transport's thread.
+class KeyExchange {
+ public:
+  using Key = std::array<std::byte, 32>;
+  virtual ~KeyExchange() = default;
+  /// The key of this process for that neighbour; the same whenever it is asked for.
+  virtual Key own(std::uint32_t neighbour) const = 0;
+  /// The neighbour's. An Error, and the neighbour counts as away, where the key is none or another
+  /// one than before.
+  virtual void take(std::uint32_t neighbour, const Key& key) = 0;
+};
+
 struct NetworkOptions {
   Identity identity;
   std::uint32_t process = 0;  ///< which of the peers this one is
@@ -39,6 +54,8 @@ struct NetworkOptions {
   /// that its stage is over here. Empty: there is one stage.
   std::string family = {};
   std::uint32_t stage = 0;
+  /// Where neighbours give each other keys; all have it or none. Outlives the transport.
+  KeyExchange* keys = nullptr;
   std::size_t max_message = 0;
   /// How long a peer may be out of reach before collect gives up; zero: not at all.
   std::chrono::milliseconds peer_wait{60'000};

@@ -18,6 +18,34 @@ using EntropySource = bool (*)(std::span<std::byte> out);
 /// getrandom(2): waits until the kernel's generator is seeded.
 bool system_entropy(std::span<std::byte> out);
 
+/// Overwrites them with zeros, also where nobody reads them again.
+void erase_bytes(std::span<std::byte> bytes);
+
+/// So many bytes that are overwritten when they are given up, and are in one place only.
+template <std::size_t Size>
+class SecretBytes {
+ public:
+  SecretBytes() = default;
+  ~SecretBytes() { erase_bytes(bytes_); }
+  SecretBytes(SecretBytes&& other) noexcept : bytes_(other.bytes_) { erase_bytes(other.bytes_); }
+  SecretBytes& operator=(SecretBytes&& other) noexcept {
+    if (this != &other) {
+      bytes_ = other.bytes_;
+      erase_bytes(other.bytes_);
+    }
+    return *this;
+  }
+
+  std::span<std::byte, Size> bytes() { return bytes_; }
+  std::span<const std::byte, Size> bytes() const { return bytes_; }
+
+ private:
+  std::array<std::byte, Size> bytes_{};
+};
+
+/// What a stream that two agents share is drawn from: key and counter of its cipher.
+using StreamKey = SecretBytes<48>;
+
 /// The engine of the secret streams: AES-256 in counter mode, keyed by the entropy source. After
 /// every block of words the next key comes from the key stream itself and the old one is erased
 /// (fast key erasure), and words are erased as they are handed out, so what lies in memory does not
@@ -27,6 +55,8 @@ class SecretWords {
  public:
   /// Error{privacy} where the entropy or the wiped page cannot be had.
   explicit SecretWords(EntropySource entropy);
+  /// The same key gives the same words. A forked child cannot go on with them: Error{privacy}.
+  explicit SecretWords(StreamKey key);
   ~SecretWords();
   SecretWords(SecretWords&&) noexcept;
   SecretWords& operator=(SecretWords&&) noexcept;
@@ -49,14 +79,16 @@ class SecretWords {
   };
   struct Cipher;
 
+  static Block* map_block();
   void refill();
 
-  EntropySource entropy_;
+  EntropySource entropy_;  // null where a key was given
   std::unique_ptr<Cipher> cipher_;
   std::unique_ptr<Block, UnmapBlock> block_;
 };
 
-/// Random numbers that nobody else can know or replay: no seed, no copy, never inherited over fork.
+/// Random numbers that nobody else can know or replay: no seed, no copy, never inherited over fork;
+/// but for those that are drawn from a key which two agents have agreed on (pair_secret.hpp).
 /// One stream per agent and purpose, used by one thread at a time. Streams of different purposes do
 /// not convert into each other, and none converts from or to the public RngStream.
 template <class Purpose>
@@ -64,6 +96,7 @@ class SecretStream {
  public:
   /// Another source than the operating system is for tests.
   explicit SecretStream(EntropySource entropy = system_entropy) : words_(entropy) {}
+  explicit SecretStream(StreamKey key) : words_(std::move(key)) {}
 
   std::uint64_t next_u64() { return words_.next(); }
   /// The words of as many calls of next_u64().

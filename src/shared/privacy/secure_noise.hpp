@@ -49,6 +49,9 @@ class SecureNoise {
 
   /// Draws the noise of one pair, in steps of the grid: `lower` += v and `higher` -= v, exactly.
   void share(std::span<double> lower, std::span<double> higher, NoiseStream& noise) const;
+  /// One end of the same, where the other is in another process and draws from the same stream:
+  /// `steps` += sign v, + at the lower agent and - at the higher.
+  void share_end(std::span<double> steps, double sign, NoiseStream& noise) const;
 
   /// Replaces g by y, with the steps in it that the agent shares with others, if any.
   /// Error{privacy}, with g as it was, where g is not finite (NaN too) or too large for the grid to
@@ -66,6 +69,9 @@ class SecureNoise {
   double statistical_distance() const;
 
  private:
+  template <class Add>
+  void draw_shared(NoiseStream& noise, const Add& add) const;
+
   double stddev_, sensitivity_;
   std::size_t dim_;
   double grid_;
