@@ -104,6 +104,7 @@ mixing = "metropolis"
 [algorithm]
 name = "dp-dsgd"
 rounds = 3
+batch = "full"
 step = 0.1
 compressor = "identity"
 clip = "smooth:1.0"
