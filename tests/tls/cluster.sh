@@ -4,7 +4,6 @@
 #   same      a cluster has the bits of a simulation
 #   killed    kill -9 at random moments: the same bits, every agent restarts
 #   secret    the same with secret noise: the run ends, the ledgers are complete
-#   pairs     neighbours share noise: the bits of a simulation; secret and with kills the run ends, and no secret is left
 #   restored  an agent's folder from a backup, or a new one in its place, is refused; the newest one goes on
 #   resumed   the whole cluster is stopped, every agent says so, and continued: the same bits
 #   stopped   SIGSTOP of an agent: the others wait, then stop and say who is out of reach
@@ -121,27 +120,6 @@ secret)
   grep -q '"noise": "secure"' run/privacy.json
   find run -perm /077 >open_to_others
   [ ! -s open_to_others ] || fail "others may read $(cat open_to_others)"
-  ;;
-pairs)
-  set -- --set algorithm.name=dp-dsgd --set algorithm.compressor=identity --set privacy.shape=pairwise
-  "$porter" run c.toml "$@" --out sim >log 2>&1 || fail "the simulation"
-  "$porter" cluster c.toml "$@" --insecure-test-noise --out run >log 2>&1 || fail "seeded noise"
-  same sim run
-  rm -rf run
-  rounds=400
-  start_cluster "$@" --set algorithm.rounds=$rounds --set run.checkpoint=every:20
-  wait_for_round 3
-  [ "$(stat -c %a run/agents/agent-0/checkpoint/pairs)" = 600 ] || fail "others may read the secrets of pairs"
-  kill_some 3
-  wait $cluster || fail "the cluster failed"
-  for agent in 0 1 2 3 4; do
-    "$porter" privacy ledger run/agents/agent-$agent/ledger/agent-$agent.ledger --json >ledger.json
-    grep -Eq "\"charges\": ($rounds|$((rounds + 1)))," ledger.json || { cat ledger.json; exit 1; }
-    grep -q "up to 1 colluding agents" run/agents/agent-$agent/privacy.json || fail "agent $agent promises something else"
-  done
-  grep -q '"shape": "pairwise"' run/privacy.json || fail "$(cat run/privacy.json)"
-  find run -name pairs >left
-  [ ! -s left ] || fail "secrets are left: $(cat left)"
   ;;
 restored)
   agent=run/agents/agent-1
