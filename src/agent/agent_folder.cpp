@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
+#include "io/npz_file.hpp"
 #include "porter/core/error.hpp"
 #include "report/graph_picture.hpp"
 #include "train/measure.hpp"
@@ -100,7 +101,8 @@ AgentCheckpoint AgentFolder::load(const fs::path& file) const {
   return checkpoint;
 }
 
-// There is a checkpoint at every moment. One that is damaged does not replace a good one.
+// There is a checkpoint at every moment. One that is damaged does not replace a good one. The one
+// before the last is needed no more, and its file holds the new one.
 void AgentFolder::save(Checkpoint run, const SentLog& sent) {
   const auto round = run.now.round;
   auto members = to_npz(std::move(run));
@@ -109,12 +111,14 @@ void AgentFolder::save(Checkpoint run, const SentLog& sent) {
   parts["sent"] = {.shape = {sent.packed().size()}, .parts = {}, .bytes = sent.packed()};
   if (std::exchange(keeps_newest_, true)) {
     std::error_code ignored;
-    fs::remove(previous_file(), ignored);
+    fs::rename(previous_file(), spare_file(), ignored);
     fs::create_hard_link(checkpoint_file(), previous_file(), ignored);
     if (ignored) fs::rename(checkpoint_file(), previous_file());  // a file system without links
   }
   oldest_round_ = std::exchange(newest_round_, round);
-  save_npz(checkpoint_file(), parts);
+  FileWriter file(checkpoint_file(), spare_file());
+  write_npz(file, parts);
+  file.finish();
 }
 
 void AgentFolder::write_results(Trainer& trainer, const std::string& name) const {

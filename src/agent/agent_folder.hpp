@@ -52,6 +52,7 @@ class AgentFolder {
  private:
   std::filesystem::path checkpoint_file() const { return path_ / "checkpoint" / "checkpoint.npz"; }
   std::filesystem::path previous_file() const { return path_ / "checkpoint" / "previous.npz"; }
+  std::filesystem::path spare_file() const { return path_ / "checkpoint" / "spare.npz"; }
   AgentCheckpoint load(const std::filesystem::path& file) const;
   std::filesystem::path finished_file() const { return path_ / "checkpoint" / "finished"; }
 

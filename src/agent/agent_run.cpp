@@ -327,6 +327,7 @@ class AgentRun {
   }
 
   void report(const std::string& state) {
+    if (state == status_.state && !hooks_.wants_status()) return;
     status_.name = options_.name;
     status_.state = state;
     status_.rounds = options_.config.algorithm.rounds;

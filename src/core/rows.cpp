@@ -16,7 +16,7 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{1} << 21;
+constexpr std::size_t kHugePage = std::size_t{1} << 21, kSmallPage = std::size_t{1} << 12;
 
 std::size_t round_up(std::size_t bytes, std::size_t page) {
   return std::max((bytes + page - 1) / page, std::size_t{1}) * page;
@@ -30,11 +30,17 @@ void* allocate_lines(std::size_t bytes) {
 }
 
 #if defined(__linux__)
-bool is_large(std::size_t bytes) { return bytes >= 2 * kHugePage; }
+bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 
-// One page more than is needed; what lies before the first huge page and behind the last goes back.
+// Whole huge pages where that takes an eighth more at most; else the end lies in small ones.
+std::size_t mapped_size(std::size_t bytes) {
+  const std::size_t whole = round_up(bytes, kHugePage);
+  return whole - bytes <= bytes / 8 ? whole : round_up(bytes, kSmallPage);
+}
+
+// One page more than is needed; what lies before the first huge page and behind the end goes back.
 void* allocate_huge_pages(std::size_t bytes) {
-  const std::size_t size = round_up(bytes, kHugePage);
+  const std::size_t size = mapped_size(bytes);
   void* mapped = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
@@ -60,7 +66,7 @@ void* allocate_pages(std::size_t bytes) {
 void free_pages(void* memory, std::size_t bytes) {
 #if defined(__linux__)
   if (is_large(bytes)) {
-    munmap(memory, round_up(bytes, kHugePage));
+    munmap(memory, mapped_size(bytes));
     return;
   }
 #endif

@@ -35,6 +35,18 @@ std::string temporary_name(const std::filesystem::path& path) {
   return path.string().append(kTemporary) + std::to_string(number);
 }
 
+// Its file under the new name, to be written over; -1 if it cannot be, and is gone.
+int take_over(const std::filesystem::path& spare, const std::string& name) {
+  FileDescriptor fd(open_plain(spare, O_WRONLY));
+  struct stat file {};
+  const bool taken = fd.get() >= 0 && ::fstat(fd.get(), &file) == 0 && file.st_nlink == 1 &&
+                     ::rename(spare.c_str(), name.c_str()) == 0;
+  if (taken) return fd.release();
+  std::error_code ignored;
+  std::filesystem::remove(spare, ignored);
+  return -1;
+}
+
 }  // namespace
 
 FileDescriptor::~FileDescriptor() {
@@ -139,10 +151,11 @@ bool holds_nothing(const std::filesystem::path& folder,
   return true;
 }
 
-FileWriter::FileWriter(std::filesystem::path path)
+FileWriter::FileWriter(std::filesystem::path path, const std::filesystem::path& spare)
     : path_(std::move(path)),
       temporary_(temporary_name(path_)),
-      fd_(open_plain(temporary_, O_WRONLY | O_CREAT | O_EXCL)) {
+      fd_(spare.empty() ? -1 : take_over(spare, temporary_)) {
+  if (fd_.get() < 0) fd_ = FileDescriptor(open_plain(temporary_, O_WRONLY | O_CREAT | O_EXCL));
   if (fd_.get() < 0) fail_to("create");
 }
 
@@ -157,16 +170,24 @@ void FileWriter::write(std::string_view bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_to("write");
     bytes.remove_prefix(static_cast<std::size_t>(written));
+    size_ += static_cast<std::size_t>(written);
   }
 }
 
 void FileWriter::finish() {
+  cut();
   if (::fsync(fd_.get()) != 0) fail_to("write");
   finish_soon();
   if (!sync_name(path_)) fail_to("write");
 }
 
+// What a longer spare had behind it.
+void FileWriter::cut() {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fail_to("write");
+}
+
 void FileWriter::finish_soon() {
+  cut();
   if (::close(fd_.release()) != 0) fail_to("write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_to("write");
 }

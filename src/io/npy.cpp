@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "io/file.hpp"
+#include "io/npz_file.hpp"
 #include "porter/core/bytes.hpp"
 #include "porter/core/error.hpp"
 
@@ -365,9 +365,13 @@ Npz decode_npz(std::string_view bytes, const std::string& name, ByteArrays byte_
   return arrays;
 }
 
+void write_npz(FileWriter& file, const NpzParts& arrays) {
+  put_npz(arrays, [&](std::string_view part) { file.write(part); });
+}
+
 void save_npz(const std::filesystem::path& path, const NpzParts& arrays) {
   FileWriter file(path);
-  put_npz(arrays, [&](std::string_view part) { file.write(part); });
+  write_npz(file, arrays);
   file.finish();
 }
 

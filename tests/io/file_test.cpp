@@ -39,6 +39,59 @@ unsigned mode_of(const fs::path& path) {
   return static_cast<unsigned>(fs::status(path).permissions());
 }
 
+ino_t inode_of(const fs::path& path) {
+  struct stat file {};
+  EXPECT_EQ(::stat(path.c_str(), &file), 0) << path;
+  return file.st_ino;
+}
+
+TEST(FileWriter, TakesThePlaceOfASpareFileAndNothingOfItsContent) {
+  const TempDir folder;
+  const auto path = folder / "x", spare = folder / "spare";
+  write_file(path, "old");
+  write_file(spare, "longer than what comes");
+  const auto place = inode_of(spare);
+  {
+    FileWriter file(path, spare);
+    file.write("new");
+    EXPECT_EQ(read_file(path), "old");
+    EXPECT_FALSE(fs::exists(spare));
+    file.finish();
+  }
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(inode_of(path), place);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(FileWriter, LeavesASpareFileThatHasAnotherNameAsItIs) {
+  const TempDir folder;
+  const auto path = folder / "x", spare = folder / "spare", backup = folder / "backup";
+  write_file(spare, "kept by somebody");
+  fs::create_hard_link(spare, backup);
+  {
+    FileWriter file(path, spare);
+    file.write("new");
+    file.finish();
+  }
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(read_file(backup), "kept by somebody");
+  EXPECT_FALSE(fs::exists(spare));
+}
+
+TEST(FileWriter, FollowsNoLinkInPlaceOfASpareFile) {
+  const TempDir folder;
+  const auto path = folder / "x", spare = folder / "spare", other = folder / "other";
+  write_file(other, "somebody's");
+  fs::create_symlink(other, spare);
+  {
+    FileWriter file(path, spare);
+    file.write("new");
+    file.finish();
+  }
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(read_file(other), "somebody's");
+}
+
 TEST(FileWriter, InAPrivateFolderFilesAreTheirOwnersWhateverTheUmask) {
   const TempDir folder;
   const auto open_to_all = folder / "shared", closed = folder / "private";

@@ -82,6 +82,11 @@ class Board {
     if (!status_.name.empty() && !ended_ && Clock::now() - written_ >= kLookPeriod) write();
   }
 
+  bool is_due() {
+    const std::lock_guard lock(mutex_);
+    return Clock::now() - written_ >= kStatusPeriod;
+  }
+
   void update(const AgentStatus& status) {
     const std::lock_guard lock(mutex_);
     if (!ended_) show(status);
@@ -201,6 +206,7 @@ int run_agent(const AgentArguments& given) {
         run_agent(options, out,
                   {.log = [&](const std::string& text) { log.info(text); },
                    .after_round = [&](const AgentStatus& now) { board.update(now); },
+                   .wants_status = [&] { return board.is_due(); },
                    .stop_requested = interrupted,
                    .links = board.links(),
                    .trace = trace.trace()});

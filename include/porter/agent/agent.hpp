@@ -68,6 +68,9 @@ struct AgentHooks {
       nullptr;
   std::function<void(const std::string&)> log = [](const std::string&) {};
   std::function<void(const AgentStatus&)> after_round = [](const AgentStatus&) {};
+  /// Whether the status of this round is needed: the certified epsilon takes its time. Where the
+  /// state is a new one nobody is asked.
+  std::function<bool()> wants_status = [] { return true; };
   std::function<bool()> stop_requested = [] { return false; };
   std::shared_ptr<LinkMeter> links = std::make_shared<LinkMeter>();
   std::shared_ptr<RoundTrace> trace = nullptr;  ///< where one is wanted

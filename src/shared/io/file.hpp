@@ -63,9 +63,13 @@ FileStream open_to_append(const std::filesystem::path& path);
 /// Writes beside the target, to a file with a name that nobody can guess; finish() flushes to disk
 /// and renames. After any failure, or without finish(), the old content or nothing is there, never
 /// half of the new. The mode is that of open_plain. Error{io} names the path and the reason.
+///
+/// A `spare` is a file that is there no more afterwards, and whose place on the disk and in memory
+/// the new one takes: that costs half of what new pages do. One that has another name, too, which a
+/// backup may have given it, is only removed.
 class FileWriter {
  public:
-  explicit FileWriter(std::filesystem::path path);
+  explicit FileWriter(std::filesystem::path path, const std::filesystem::path& spare = {});
   ~FileWriter();
 
   void write(std::string_view bytes);
@@ -74,10 +78,12 @@ class FileWriter {
   void finish_soon();
 
  private:
+  void cut();
   [[noreturn]] void fail_to(const char* action) const;
 
   std::filesystem::path path_, temporary_;
   FileDescriptor fd_;
+  std::size_t size_ = 0;  // of what was written
 };
 
 /// Lets the new name of a file survive a power cut; false if the disk cannot. File systems that
