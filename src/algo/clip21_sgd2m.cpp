@@ -76,7 +76,7 @@ class Clip21Sgd2m final : public Algorithm {
     auto& message = server_.messages[client];
     axpy(-1.0, s, v);
     clip_.apply(v);
-    compress_difference(compressor_, v, zero_, rng, message);
+    compress_difference(compressor_, v, zero_, rng, message, false);
     add_decoded(shift_, message, s);
   }
 

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "core/normal_noise.hpp"
+#include "core/small_subsets.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
@@ -19,6 +21,13 @@ namespace porter {
 namespace {
 
 constexpr std::size_t kFewSamples = 4;  // their rows wait in the cache for a round
+
+// Whether it pays to compute all agents' gradients in one go: one thread has all of them, and they
+// stay in its cache until they are used.
+bool is_small(const Problem& problem, const ThreadPool& pool) {
+  constexpr std::size_t kSmall = 20'000;
+  return pool.threads() == 1 && problem.agents * problem.model.dim() <= kSmall;
+}
 
 }  // namespace
 
@@ -43,6 +52,29 @@ struct GradientEstimator::SharedSecrets {
   Rows steps;
 };
 
+struct GradientEstimator::DrawsAhead {
+  struct Batch {
+    std::uint32_t round = 0;
+    std::vector<std::uint32_t> samples;
+  };
+  std::vector<Batch> of;  // an agent
+};
+
+struct GradientEstimator::Together {
+  Together(std::size_t agents, std::size_t dim)
+      : everyone(agents), drawn(agents), next(agents), x(agents, dim), sums(agents, dim) {
+    std::iota(everyone.begin(), everyone.end(), 0U);
+  }
+
+  std::vector<std::uint32_t> everyone;
+  std::uint32_t next_round = 0;
+  std::vector<std::uint32_t> drawn, next;  // per agent: the sample of this round, of the next one
+  std::uint32_t round = 0;                 // of what follows
+  Rows x, sums;
+  std::vector<AgentBatch> batches;
+  std::vector<double> scales;  // of the batches
+};
+
 GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptions& options,
                                      ThreadPool& pool)
     : problem_(problem),
@@ -59,8 +91,12 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
   if (options_.secure)
     secrets_ = std::vector<Secrets>(problem.agents);
   else if (options_.sampler.batch() <= kFewSamples)
-    draws_ahead_.resize(problem.agents);
+    draws_ahead_ =
+        std::make_unique<DrawsAhead>(DrawsAhead{std::vector<DrawsAhead::Batch>(problem.agents)});
   if (options_.pairs) list_shares();
+  if (is_small(problem, pool) && !joined_ && !options_.secure && problem.train.voids.empty() &&
+      options_.sampler.kind() == Sampler::fixed && options_.sampler.batch() == 1)
+    together_ = std::make_unique<Together>(problem.agents, problem.model.dim());
 }
 
 GradientEstimator::~GradientEstimator() = default;
@@ -85,6 +121,8 @@ template <class Real>
 void GradientEstimator::begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X,
                               std::uint32_t round) {
   if (shared_secrets_) draw_shared(agents, round);
+  // An agent that is here alone computes while its message travels.
+  if (together_ && agents.size() > 1) compute_together(agents, X, round);
   if (!joined_) return;
   joined_->round = round;
   std::vector<AgentBatch> all;
@@ -100,6 +138,55 @@ template void GradientEstimator::begin(std::span<const std::uint32_t>, const Bas
                                        std::uint32_t);
 template void GradientEstimator::begin(std::span<const std::uint32_t>, const BasicRows<float>&,
                                        std::uint32_t);
+
+template <class Real>
+void GradientEstimator::compute_together(std::span<const std::uint32_t> agents,
+                                         const BasicRows<Real>& X, std::uint32_t round) {
+  auto& all = *together_;
+  draw_together(round);
+  all.batches.clear();
+  for (const auto agent : agents) {
+    auto x = X.row(X.agents() == 1 ? 0 : agent);
+    if constexpr (std::is_same_v<Real, float>) widen(x, all.x.row(agent));
+    all.batches.push_back({all.x.row(agent), request(std::span(all.drawn).subspan(agent, 1), agent),
+                           all.sums.row(agent)});
+    if constexpr (std::is_same_v<Real, double>) all.batches.back().x = x;
+  }
+  all.scales.resize(agents.size());
+  all.round = round;
+  if (!problem_.model.sample_gradients(all.batches, all.scales)) return together_.reset();
+  for (std::size_t i = 0; i < agents.size(); ++i) scales_[agents[i]] = all.scales[i];
+}
+
+// The samples of this round, and those of the next, whose rows then travel to the cache.
+void GradientEstimator::draw_together(std::uint32_t round) {
+  auto& all = *together_;
+  const auto draw = [&](std::uint32_t of_round, std::span<std::uint32_t> samples) {
+    choose_each(1, options_.sampler.records(), options_.seed, Draw::batch, all.everyone, of_round,
+                samples);
+  };
+  if (all.next_round == round)
+    std::swap(all.drawn, all.next);
+  else
+    draw(round, all.drawn);
+  all.next_round = round + 1;
+  draw(all.next_round, all.next);
+  for (const auto agent : all.everyone)
+    problem_.train.prefetch_place(problem_.first_row(agent) + all.next[agent]);
+}
+
+// Whether `begin` has computed g up to its scale. The rows of the next round are asked for here,
+// agent by agent: many lines at once would have to wait for each other.
+template <class Real>
+bool GradientEstimator::take_together(std::size_t agent, std::uint32_t round, std::span<Real> g) {
+  if (!together_ || together_->round != round) return false;
+  problem_.train.prefetch(problem_.first_row(agent) + together_->next[agent]);
+  if constexpr (std::is_same_v<Real, float>)
+    scaled_copy(std::exchange(scales_[agent], 1.0), together_->sums.row(agent), g);
+  else
+    std::ranges::copy(together_->sums.row(agent), g.begin());
+  return true;
+}
 
 void GradientEstimator::list_shares() {
   const auto& [agents, pairs] = *options_.pairs;
@@ -151,6 +238,7 @@ void GradientEstimator::take_batch(std::size_t agent, std::uint32_t round,
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                                 std::span<double> g) {
+  if (take_together(agent, round, g)) return;
   const auto scratch = scratch_.take();
   take_batch(agent, round, scratch->batch);
   prepare_at(*scratch, agent, x, round, g);
@@ -158,6 +246,7 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, st
 
 void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                                 std::span<float> g) {
+  if (take_together(agent, round, g)) return;
   const auto scratch = scratch_.take();
   take_batch(agent, round, scratch->batch);
   if (prepare_products(*scratch, agent, x)) return;
@@ -270,22 +359,22 @@ void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
 // Takes the batch of this round and draws that of the next, whose rows then travel to the cache.
 void GradientEstimator::draw_next(std::size_t agent, std::uint32_t round,
                                   std::vector<std::uint32_t>& batch) {
-  auto& ahead = draws_ahead_[agent];
+  auto& ahead = draws_ahead_->of[agent];
   if (ahead.round == round)
-    std::swap(batch, ahead.batch);
+    std::swap(batch, ahead.samples);
   else
     draw_batch(agent, round, batch);
   ahead.round = round + 1;
-  draw_batch(agent, ahead.round, ahead.batch);
-  for (const auto index : ahead.batch) problem_.train.prefetch(problem_.first_row(agent) + index);
+  draw_batch(agent, ahead.round, ahead.samples);
+  for (const auto index : ahead.samples) problem_.train.prefetch(problem_.first_row(agent) + index);
 }
 
 void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
                                      std::vector<std::uint32_t>& batch) {
-  if (draws_ahead_.empty())
-    draw_batch(agent, round, batch);
-  else
+  if (draws_ahead_)
     draw_next(agent, round, batch);
+  else
+    draw_batch(agent, round, batch);
   if (!problem_.train.voids.empty())
     std::erase_if(batch, [&](std::uint32_t index) { return problem_.is_void(agent, index); });
 }

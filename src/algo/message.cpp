@@ -32,6 +32,17 @@ void add_part(double weight, const Decoded& decoded, std::size_t first, std::spa
   for (std::size_t i = begin; i < end; ++i) add(decoded.values[i], out[decoded.indices[i] - first]);
 }
 
+template <class Real>
+void compress(const Compressor& compressor, std::span<const Real> a, std::span<const Real> b,
+              RngStream rng, Message& message, bool travels) {
+  if (!travels) {
+    message.bytes = compressor.compress_difference(a, b, rng, message.payload, message.decoded);
+    return;
+  }
+  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
+  message.bytes = message.payload.size();
+}
+
 double norm_of(const Decoded& message) {
   return std::sqrt(squared_norm(std::span<const float>(message.values)));
 }
@@ -39,17 +50,18 @@ double norm_of(const Decoded& message) {
 }  // namespace
 
 void compress_difference(const Compressor& compressor, std::span<const double> a,
-                         std::span<const double> b, RngStream rng, Message& message) {
-  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
+                         std::span<const double> b, RngStream rng, Message& message, bool travels) {
+  compress(compressor, a, b, rng, message, travels);
 }
 
 void compress_difference(const Compressor& compressor, std::span<const float> a,
-                         std::span<const float> b, RngStream rng, Message& message) {
-  compressor.encode_difference(a, b, rng, message.payload, message.decoded);
+                         std::span<const float> b, RngStream rng, Message& message, bool travels) {
+  compress(compressor, a, b, rng, message, travels);
 }
 
 void make_silent(Message& message) {
   message.payload.clear();
+  message.bytes = 0;
   message.decoded.dense = false;
   message.decoded.indices.clear();
   message.decoded.values.clear();

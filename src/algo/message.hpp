@@ -9,16 +9,19 @@ namespace porter {
 
 /// A compressed vector: the bytes that travel, and what everyone decodes from them.
 struct Message {
-  Payload payload;
+  Payload payload;  ///< not always made where it goes nowhere
   Decoded decoded;
+  std::size_t bytes = 0;  ///< of the payload, made or not
 };
 
 /// message <- C(a - b), the difference rounded to float. The sender, too, works with the decoded
-/// bytes.
+/// bytes. Where they do not travel, they are counted and need not be made.
 void compress_difference(const Compressor& compressor, std::span<const double> a,
-                         std::span<const double> b, RngStream rng, Message& message);
+                         std::span<const double> b, RngStream rng, Message& message,
+                         bool travels = true);
 void compress_difference(const Compressor& compressor, std::span<const float> a,
-                         std::span<const float> b, RngStream rng, Message& message);
+                         std::span<const float> b, RngStream rng, Message& message,
+                         bool travels = true);
 
 /// message <- zero, which takes no bytes.
 void make_silent(Message& message);
@@ -27,13 +30,14 @@ void make_silent(Message& message);
 /// floats and a checksum. `positions` ascend, and everybody knows them.
 template <class Value>
 void message_at(std::span<const std::uint32_t> positions, std::size_t dim, const Value& value,
-                Message& message) {
+                Message& message, bool travels) {
   auto& decoded = message.decoded;
   decoded.indices.assign(positions.begin(), positions.end());
   decoded.values.resize(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i)
     decoded.values[i] = static_cast<float>(value(positions[i]));
-  seal_floats(dim, message.payload, decoded);
+  message.bytes = count_sealed(dim, decoded);
+  if (travels) seal_floats(dim, message.payload, decoded);
 }
 
 /// out += weight C(...), computed in the type of `out`; NaN, infinities and signed zeros as in a

@@ -116,7 +116,7 @@ void MessageLink::count_traffic() {
   for (const auto agent : team_.hosted) {
     if (changing_ && receivers_[agent] == 0) continue;  // who meets nobody does not send
     std::uint64_t bytes = bytes_beside_;
-    for (const auto& end : ends_) bytes += end.messages[agent].payload.size();
+    for (const auto& end : ends_) bytes += end.messages[agent].bytes;
     traffic_.add(bytes, receivers_[agent]);
     if (clock_) sent[agent] = bytes * receivers_[agent];
   }

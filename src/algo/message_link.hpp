@@ -51,7 +51,8 @@ class MessageLink {
     const auto difference = [&](std::uint32_t j) { return a[j] - b[j]; };
     if (sweep_) return encode_swept(agent, channel, difference);
     if (subset_ > 0) return encode_at(drawn(channel, agent), agent, channel, difference);
-    compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent));
+    compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent),
+                        travels());
     return checked(agent, channel);
   }
   /// Where the agents sweep: value(j) at the step's coordinates j.
@@ -107,13 +108,14 @@ class MessageLink {
   template <class Value>
   const Message& encode_at(std::span<const std::uint32_t> positions, std::size_t agent,
                            std::size_t channel, const Value& value) {
-    message_at(positions, dim_, value, message(channel, agent));
+    message_at(positions, dim_, value, message(channel, agent), travels());
     return checked(agent, channel);
   }
   std::span<const std::uint32_t> drawn(std::size_t channel, std::size_t agent) const {
     return std::span(ends_[channel].drawn).subspan(agent * subset_, subset_);
   }
   void draw_subsets();
+  bool travels() const { return exchange_ != nullptr; }
 
   RngStream stream(std::size_t channel, std::size_t sender) const;
   const Message& checked(std::size_t agent, std::size_t channel) const;

@@ -18,8 +18,8 @@ std::vector<double> Server::mean_message() const {
 void Server::answer() {
   round_x();
   for (const auto& message : messages) {
-    traffic.message_bytes += message.payload.size();
-    traffic.link_bytes += message.payload.size() + sizeof(float) * x.dim();
+    traffic.message_bytes += message.bytes;
+    traffic.link_bytes += message.bytes + sizeof(float) * x.dim();
   }
 }
 

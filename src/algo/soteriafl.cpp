@@ -66,7 +66,7 @@ class Soteriafl final : public Algorithm {
   void send(std::size_t client, std::uint32_t round) {
     const RngStream rng(seed_, Draw::compress_v, static_cast<std::uint32_t>(client), round);
     auto& message = server_.messages[client];
-    compress_difference(compressor_, G_.row(client), S_.row(client), rng, message);
+    compress_difference(compressor_, G_.row(client), S_.row(client), rng, message, false);
     add_decoded(shift_, message, S_.row(client));
   }
 

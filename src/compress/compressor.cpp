@@ -62,6 +62,20 @@ void require_end(const ByteReader& reader, std::size_t dim) {
           reader.left(), " bytes too many");
 }
 
+void check_kept(std::size_t dim, const Decoded& sparse) {
+  const auto bad = first_not_finite(sparse.values);
+  if (bad != sparse.values.size()) refuse_entry(sparse.indices[bad], dim);
+}
+
+// Floats and a checksum.
+void seal(std::span<const float> values, Payload& payload) {
+  set_floats(values, payload);
+  put(payload, crc32(payload));
+}
+std::size_t sealed_bytes(const Decoded& sparse) {
+  return sparse.values.size() * sizeof(float) + kChecksumBytes;
+}
+
 void start_dense(std::size_t dim, Decoded& x) {
   x.dense = true;
   x.indices.clear();
@@ -91,38 +105,74 @@ void Compressor::encode_difference(std::span<const float> a, std::span<const flo
   encode_any_difference(a, b, rng, payload, out);
 }
 
+std::size_t Compressor::compress_difference(std::span<const double> a, std::span<const double> b,
+                                            RngStream rng, Payload& payload, Decoded& out) const {
+  return compress_any_difference(a, b, rng, payload, out);
+}
+
+std::size_t Compressor::compress_difference(std::span<const float> a, std::span<const float> b,
+                                            RngStream rng, Payload& payload, Decoded& out) const {
+  return compress_any_difference(a, b, rng, payload, out);
+}
+
+// Whether C sends the floats at positions that it draws; `out` is then complete.
 template <class Real>
-void Compressor::encode_any_difference(std::span<const Real> a, std::span<const Real> b,
-                                       RngStream rng, Payload& payload, Decoded& out) const {
+bool Compressor::keep_difference(std::span<const Real> a, std::span<const Real> b, RngStream rng,
+                                 Decoded& out) const {
   assert(a.size() == b.size());
+  check_dim(a.size());
+  const auto scale = draw_positions(a.size(), rng, out.indices);
+  if (!scale) return false;
+  out.dense = false;
+  gather_difference(a, b, out.indices, out.values);
+  check_kept(a.size(), out);
+  scale_floats(*scale, out.values);
+  set_tile_starts(a.size(), out);
+  return true;
+}
+
+template <class Real>
+void Compressor::encode_dense_difference(std::span<const Real> a, std::span<const Real> b,
+                                         RngStream rng, Payload& payload, Decoded& out) const {
   const auto dim = a.size();
-  check_dim(dim);
-  if (const auto scale = draw_positions(dim, rng, out.indices)) {
-    out.dense = false;
-    gather_difference(a, b, out.indices, out.values);
-    const auto bad = first_not_finite(out.values);
-    if (bad != out.values.size()) refuse_entry(out.indices[bad], dim);
-    scale_floats(*scale, out.values);
-    set_floats(out.values, payload);
-  } else {
-    start_dense(dim, out);
-    subtract(a, b, out.values);
-    const auto bad = first_not_finite(out.values);
-    if (bad != dim) refuse_entry(bad, dim);
-    encode_body(rng, out, payload);
-  }
+  start_dense(dim, out);
+  subtract(a, b, out.values);
+  const auto bad = first_not_finite(out.values);
+  if (bad != dim) refuse_entry(bad, dim);
+  encode_body(rng, out, payload);
   put(payload, crc32(payload));
   set_tile_starts(dim, out);
 }
 
+template <class Real>
+void Compressor::encode_any_difference(std::span<const Real> a, std::span<const Real> b,
+                                       RngStream rng, Payload& payload, Decoded& out) const {
+  if (keep_difference(a, b, rng, out))
+    seal(out.values, payload);
+  else
+    encode_dense_difference(a, b, rng, payload, out);
+}
+
+template <class Real>
+std::size_t Compressor::compress_any_difference(std::span<const Real> a, std::span<const Real> b,
+                                                RngStream rng, Payload& payload,
+                                                Decoded& out) const {
+  if (keep_difference(a, b, rng, out)) return sealed_bytes(out);
+  encode_dense_difference(a, b, rng, payload, out);
+  return payload.size();
+}
+
 void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse) {
+  count_sealed(dim, sparse);
+  seal(sparse.values, payload);
+}
+
+std::size_t count_sealed(std::size_t dim, Decoded& sparse) {
   check_dim(dim);
   sparse.dense = false;
-  const auto bad = first_not_finite(sparse.values);
-  if (bad != sparse.values.size()) refuse_entry(sparse.indices[bad], dim);
-  set_floats(sparse.values, payload);
-  put(payload, crc32(payload));
+  check_kept(dim, sparse);
   set_tile_starts(dim, sparse);
+  return sealed_bytes(sparse);
 }
 
 void unseal_floats(std::span<const std::byte> payload, std::size_t dim, Decoded& sparse) {

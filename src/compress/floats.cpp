@@ -73,16 +73,20 @@ float to_float(double value) {
 }
 
 std::size_t first_not_finite(std::span<const float> x) {
+  const auto search = [x] {
+    return static_cast<std::size_t>(
+        std::find_if_not(x.begin(), x.end(), [](float value) { return std::isfinite(value); }) -
+        x.begin());
+  };
+  constexpr std::size_t kFew = 16;  // not worth the way to the vectors
+  if (x.size() < kFew) return search();
   return with_vectors([=]<Width>() PORTER_INLINE {
     // Finite floats are those whose bits, without the sign, are below those of infinity. The
     // maximum has no branch, so the usual case runs in vectors.
     std::uint32_t largest = 0;
     for (const float value : x)
       largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
-    if (largest < 0x7F800000) return x.size();
-    return static_cast<std::size_t>(
-        std::find_if_not(x.begin(), x.end(), [](float value) { return std::isfinite(value); }) -
-        x.begin());
+    return largest < 0x7F800000 ? x.size() : search();
   });
 }
 

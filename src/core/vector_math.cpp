@@ -22,10 +22,32 @@ PORTER_INLINE inline void load(const float* from, Register<double, lanes>& to) {
   to = __builtin_convertvector(narrow, Register<double, lanes>);
 }
 
+// The same sum of fewer than two terms for each partial sum: the way to the vectors would take
+// longer. Unrolled, so that the sums are registers.
+template <class Term>
+double short_sum(std::size_t n, const Term& term) {
+  double sums[kPartialSums];
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kPartialSums; ++i) {
+    Register<double, 1> one;
+    sums[i] = 0;
+    if (i < n) {
+      term.template operator()<1>(i, one);
+      sums[i] += one[0];
+    }
+    if (i + kPartialSums < n) {
+      term.template operator()<1>(i + kPartialSums, one);
+      sums[i] += one[0];
+    }
+  }
+  return add_up(sums);
+}
+
 // term<lanes>(i, out): the terms from number i on. The partial sums are registers by order: GCC
 // turns loops over arrays of them inside out and spends more on shuffling than on sums.
 template <class Term>
 double interleaved_sum(std::size_t n, const Term& term) {
+  if (n < 2 * kPartialSums) return short_sum(n, term);
   double sums[kPartialSums];
   with_vectors([&]<Width width>() PORTER_INLINE {
     constexpr std::size_t kLanes = width, kRegisters = kPartialSums / kLanes;

@@ -40,6 +40,17 @@ class Linear final : public Model {
                                });
   }
 
+  bool sample_gradients(std::span<const AgentBatch> agents,
+                        std::span<double> scales) const override {
+    linear_sample_gradients(
+        lambda_, agents, scales,
+        [kind = loss_](std::span<double> scores, std::span<const float> labels) {
+          for (std::size_t i = 0; i < scores.size(); ++i)
+            scores[i] = residual_slope(kind, scores[i] - double{labels[i]});
+        });
+    return true;
+  }
+
  private:
   double lambda_;
   LossKind loss_;

@@ -49,6 +49,19 @@ class Logistic final : public Model {
     });
   }
 
+  bool sample_gradients(std::span<const AgentBatch> agents,
+                        std::span<double> scales) const override {
+    linear_sample_gradients(lambda_, agents, scales,
+                            [](std::span<double> scores, std::span<const float> labels) {
+                              for (std::size_t i = 0; i < scores.size(); ++i)
+                                scores[i] *= labels[i] > 0 ? 1 : -1;
+                              exp_in_place(scores);
+                              for (std::size_t i = 0; i < scores.size(); ++i)
+                                scores[i] = (labels[i] > 0 ? -1 : 1) / (1 + scores[i]);
+                            });
+    return true;
+  }
+
   // The regulariser is the same for every row, so it is added once.
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
                   std::size_t last, std::span<double> gradient_sum) const override {

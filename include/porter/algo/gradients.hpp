@@ -134,8 +134,9 @@ class GradientEstimator {
   void estimate(std::span<const std::uint32_t> agents, const Rows& X, std::uint32_t round, Rows& G);
 
   /// Before a round's calls of `prepare`, with the x that they will have: computes the gradients of
-  /// all these agents where the model wants them together (Model::joins_agents), and draws what is
-  /// secret and shared.
+  /// all these agents where the model wants them together (Model::joins_agents) or there is little
+  /// to compute and it is faster that way (Model::sample_gradients), and draws what is secret and
+  /// shared.
   template <class Real>
   void begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X, std::uint32_t round);
   /// The same for one agent, tile by tile. prepare: g becomes the (clipped) mean up to a factor;
@@ -174,11 +175,15 @@ class GradientEstimator {
     std::uint32_t pair;
     double stddev;  // negative at the higher agent
   };
-  struct DrawAhead {
-    std::uint32_t round = 0;
-    std::vector<std::uint32_t> batch;
-  };
+  struct DrawsAhead;  // of each agent
+  struct Together;    // of a small problem: the gradients of all agents, one sample each
 
+  template <class Real>
+  void compute_together(std::span<const std::uint32_t> agents, const BasicRows<Real>& X,
+                        std::uint32_t round);
+  void draw_together(std::uint32_t round);
+  template <class Real>
+  bool take_together(std::size_t agent, std::uint32_t round, std::span<Real> g);
   bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const float> x);
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
@@ -210,7 +215,8 @@ class GradientEstimator {
   std::vector<Secrets> secrets_;                   // one per agent; empty where simulated
   std::vector<std::vector<Share>> shares_;         // one list per agent; empty without pairs
   std::unique_ptr<SharedSecrets> shared_secrets_;  // where the noise of pairs is secret
-  std::vector<DrawAhead> draws_ahead_;  // one per agent, where simulated batches are small
+  std::unique_ptr<DrawsAhead> draws_ahead_;        // where simulated batches are small
+  std::unique_ptr<Together> together_;
   // Of a model that computes for all agents at once: what `begin` has drawn and computed.
   struct Joined {
     std::uint32_t round = 0;

@@ -51,6 +51,13 @@ class Compressor {
   void encode_difference(std::span<const float> a, std::span<const float> b, RngStream rng,
                          Payload& payload, Decoded& out) const;
 
+  /// The same for a simulation, where the bytes go nowhere: how many they are. Where a sparsifier's
+  /// are floats and a checksum they are not made; else `payload` has them.
+  std::size_t compress_difference(std::span<const double> a, std::span<const double> b,
+                                  RngStream rng, Payload& payload, Decoded& out) const;
+  std::size_t compress_difference(std::span<const float> a, std::span<const float> b, RngStream rng,
+                                  Payload& payload, Decoded& out) const;
+
   /// Replaces `out` by the C(x) of a vector of length `dim`. The bytes may come from a stranger:
   /// Error{protocol} if they are truncated, altered, or not finite, and `out` is then unspecified.
   /// `rng` is the stream that the sender encoded with. The sender decodes its own payload too, so
@@ -84,13 +91,24 @@ class Compressor {
 
  private:
   template <class Real>
+  bool keep_difference(std::span<const Real> a, std::span<const Real> b, RngStream rng,
+                       Decoded& out) const;
+  template <class Real>
+  void encode_dense_difference(std::span<const Real> a, std::span<const Real> b, RngStream rng,
+                               Payload& payload, Decoded& out) const;
+  template <class Real>
   void encode_any_difference(std::span<const Real> a, std::span<const Real> b, RngStream rng,
                              Payload& payload, Decoded& out) const;
+  template <class Real>
+  std::size_t compress_any_difference(std::span<const Real> a, std::span<const Real> b,
+                                      RngStream rng, Payload& payload, Decoded& out) const;
 };
 
 /// Completes a sparse vector of length `dim` whose positions everybody knows: `payload` becomes its
 /// values and a checksum. Error{numeric} if one is not finite.
 void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse);
+/// The same for a simulation: how many bytes that would be.
+std::size_t count_sealed(std::size_t dim, Decoded& sparse);
 
 /// The other end: `sparse` has the positions of a vector of length `dim` and gets the values. The
 /// bytes may come from a stranger: Error{protocol} as for Compressor::decode.

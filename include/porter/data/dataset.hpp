@@ -59,8 +59,9 @@ struct Dataset {
   /// How many numbers are stored, zeros of sparse rows not among them.
   std::size_t entries() const { return sparse() ? values.size() : rows() * features; }
   Sample operator[](std::size_t row) const;
-  /// Asks for a row that will be read soon.
+  /// Asks for a row that will be read soon; and, before that, for what says where it is.
   void prefetch(std::size_t row) const;
+  void prefetch_place(std::size_t row) const;
 };
 
 /// The rows in the given order.

@@ -42,7 +42,7 @@ struct BatchRequest {
 struct AgentBatch {
   std::span<const double> x;
   BatchRequest batch;
-  std::span<double> sum;  ///< to be overwritten as by Model::gradient_sum, with the scale 1
+  std::span<double> sum;  ///< to be overwritten as by Model::gradient_sum
 };
 
 /// What a model keeps from call to call, so that it need not allocate. The caller owns it and uses
@@ -107,7 +107,7 @@ class Model {
 
   /// Whether the gradients of a round are asked for once, of all agents that are here, by
   /// gradient_sums on the thread that steps, and never by the three others: for what computes
-  /// elsewhere, where a call costs more than an agent does.
+  /// elsewhere, where a call costs more than an agent does. The scales are 1.
   virtual bool joins_agents() const { return false; }
   virtual void gradient_sums(std::span<const AgentBatch> agents) const;
 
@@ -140,6 +140,11 @@ class Model {
   /// reads the data once for all of them is faster.
   virtual void evaluate_points(std::span<const std::span<const double>> points, const Dataset& data,
                                std::size_t first, std::size_t last, std::span<Totals> totals) const;
+
+  /// gradient_sum for several agents of one sample each, where the model computes all of them side
+  /// by side: scales[i] is what gradient_sum returns for agents[i]. Returns whether it did; the
+  /// default never does.
+  virtual bool sample_gradients(std::span<const AgentBatch> agents, std::span<double> scales) const;
 };
 
 /// Model::loss and its gradient times the weight of the sample.
