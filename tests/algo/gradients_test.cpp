@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
 #include <set>
 
 #include "core/vector_math.hpp"
@@ -271,6 +274,52 @@ TEST(Gradients, OfOneSampleAreTheSameInTilesAsInWholeAndInAnyOrderOfRounds) {
       }
     }
   }
+}
+
+// One thread computes all agents of a small problem together, two threads one at a time.
+TEST(Gradients, OfOneSampleEachSideBySideHaveTheBitsOfOneAtATime) {
+  constexpr std::size_t kAgents = 20, kDim = 8;
+  std::vector<std::uint32_t> all(kAgents);
+  std::iota(all.begin(), all.end(), 0U);
+  Rows X(kAgents, kDim);
+  BasicRows<float> narrow(kAgents, kDim);
+  for (const auto i : all) {
+    RngStream(1, Draw::test, i, 0).fill_normal(X.row(i));
+    scaled_copy(1.0, X.row(i), narrow.row(i));
+  }
+  for (const bool sparse : {false, true})
+    for (const double lambda : {0.0, 0.2})
+      for (const char* clip : {"none", "smooth:1", "linear:0.3"}) {
+        SCOPED_TRACE(testing::Message() << sparse << ' ' << lambda << ' ' << clip);
+        auto data = toy_data(3 * kAgents, kDim, 2, sparse);
+        data.values[0] = std::numeric_limits<float>::infinity();
+        data.weights.assign(data.rows(), 0.5F);
+        const auto model = make_model({.name = "logistic", .lambda = lambda}, kDim, 2);
+        const GradientOptions options{
+            .sampler = {Sampler::fixed, 3, 1}, .clip = parse_clip(clip), .noise_stddev = 0.1};
+        ThreadPool one(1), two(2);
+        GradientEstimator together({*model, data, kAgents}, options, one);
+        GradientEstimator apart({*model, data, kAgents}, options, two);
+        for (const std::uint32_t round : {1U, 2U, 3U, 2U, 7U}) {
+          Rows G(kAgents, kDim), expected(G);
+          together.estimate(X, round, G);
+          apart.estimate(X, round, expected);
+          BasicRows<float> g(kAgents, kDim), expected_g(g);
+          together.begin(all, narrow, round);
+          for (const auto i : all) {
+            ASSERT_EQ(std::memcmp(G.row(i).data(), expected.row(i).data(), kDim * sizeof(double)),
+                      0)
+                << round << ' ' << i;
+            together.prepare(i, narrow.row(i), round, g.row(i));
+            together.release({i, 0, kDim}, round, g.row(i));
+            apart.prepare(i, narrow.row(i), round, expected_g.row(i));
+            apart.release({i, 0, kDim}, round, expected_g.row(i));
+            ASSERT_EQ(std::memcmp(g.row(i).data(), expected_g.row(i).data(), kDim * sizeof(float)),
+                      0)
+                << round << ' ' << i;
+          }
+        }
+      }
 }
 
 TEST(Gradients, ABrokenSampleContributesNothing) {

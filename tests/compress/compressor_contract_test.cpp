@@ -191,6 +191,13 @@ void expect_difference_is_encoded(const Compressor& c, std::span<const double> a
   EXPECT_EQ(out.indices, decoded.indices);
   EXPECT_EQ(bit_patterns(out.values), bit_patterns(decoded.values));
   EXPECT_EQ(out.tile_starts, decoded.tile_starts);
+
+  // Without the bytes it is the same vector, and as many bytes are counted.
+  EXPECT_EQ(c.compress_difference(a, b, compress_stream(round), payload, out), expected.size());
+  EXPECT_EQ(out.dense, decoded.dense);
+  EXPECT_EQ(out.indices, decoded.indices);
+  EXPECT_EQ(bit_patterns(out.values), bit_patterns(decoded.values));
+  EXPECT_EQ(out.tile_starts, decoded.tile_starts);
 }
 
 TEST(CompressorContract, EncodesADifferenceAsEncodeAndDecodeDo) {
