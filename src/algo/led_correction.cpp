@@ -7,7 +7,6 @@
 #include "porter/core/error.hpp"
 
 namespace porter {
-namespace {
 
 void require_symmetric(const MixingMatrix& W) {
   constexpr double kRounding = 1e-9;
@@ -17,8 +16,6 @@ void require_symmetric(const MixingMatrix& W) {
               "expected weights that are the same both ways (network.mixing); agents ", i, " and ",
               j, " have ", weight, " and ", W(j, i));
 }
-
-}  // namespace
 
 double led_correction(const MixingMatrix& W, double most) {
   require_symmetric(W);

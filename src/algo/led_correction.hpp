@@ -5,6 +5,9 @@
 
 namespace porter {
 
+/// Error{usage} where W is not.
+void require_symmetric(const MixingMatrix& W);
+
 /// c of the methods that learn control variates H from what gossip repairs:
 ///
 ///   X <- X - eta (M - H);   N = W^T X;   H <- H + c (N - X) / eta;   X <- N

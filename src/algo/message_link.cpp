@@ -66,6 +66,12 @@ void MessageLink::start(std::uint32_t step) {
   if (subset_ > 0) draw_subsets();
 }
 
+void MessageLink::rest(std::uint32_t step) {
+  if (clock_)
+    traffic_.seconds =
+        clock_->step(step, team_.hosted, {}, std::vector<std::uint64_t>(team_.agents));
+}
+
 // Of short messages the draw is most of the work, and costs a fraction for many agents together.
 void MessageLink::draw_subsets() {
   constexpr std::size_t kPiece = 512;  // agents; more than one piece is worth handing out

@@ -42,6 +42,8 @@ class MessageLink {
 
   /// Gossip step 1, 2, ...: it addresses the random draws.
   void start(std::uint32_t step);
+  /// In the place of all that: nobody sends, and only the seconds of a gradient pass.
+  void rest(std::uint32_t step);
   std::uint32_t step() const { return step_; }
 
   /// C(a - b), the difference rounded to float once.

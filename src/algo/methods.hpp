@@ -15,6 +15,7 @@ std::unique_ptr<Algorithm> make_dsgt(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_gt_nsgdm(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_lead(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_led(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_lt_admm(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_motef_vr(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_porter(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_porter_sweep(const AlgorithmSetup& setup);

@@ -34,8 +34,9 @@ double RoundClock::step(std::uint32_t step, std::span<const std::uint32_t> prese
   }
   double earliest = std::numeric_limits<double>::infinity(), latest = 0;
   for (const auto i : present) {
-    for (const auto& [sender, weight] : incoming[i])
-      if (sender != i) at(i) = std::max(at(i), arrival[sender]);
+    if (!incoming.empty())
+      for (const auto& [sender, weight] : incoming[i])
+        if (sender != i) at(i) = std::max(at(i), arrival[sender]);
     earliest = std::min(earliest, at(i));
   }
   for (std::size_t i = 0; i < T_.agents(); ++i) {

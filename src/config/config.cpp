@@ -71,6 +71,8 @@ const AlgorithmInfo& set_algorithm(Sections& sections, Config& config) {
   algorithm.compressor = info.compresses ? "random_k:0.05" : "identity";
   algorithm.mask = info.mask_is_sweep ? Mask::sweep : Mask::own;
   algorithm.momentum = info.momentum;
+  algorithm.consensus = info.consensus;
+  algorithm.local_steps = std::max(info.local_steps, 1U);
   return info;
 }
 
@@ -153,6 +155,10 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
   section.check(std::uint64_t{algorithm.gossip} * algorithm.rounds <= 0xFFFFFFFF, "gossip",
                 "rounds times gossip must stay below 2^32; found ", algorithm.rounds, " times ",
                 algorithm.gossip);
+  section.check(algorithm.local_steps == 1 || info.local_steps > 0, "local_steps", "only ",
+                names_of(algorithm_table(), &AlgorithmInfo::local_steps),
+                " has several gradients per message; found ", info.name, " with ",
+                algorithm.local_steps);
   section.check(!info.mask_is_sweep || algorithm.mask == Mask::sweep, "mask", info.name,
                 " sweeps; found \"", choice_text(algorithm.mask), "\"");
   section.check(algorithm.mask == Mask::own || (compressor.has_mask && info.gossips()), "mask",

@@ -424,6 +424,10 @@ bool has_other_loss(const Config& config) {
   return regression_loss(config.model) != regression_loss(unless_stated);
 }
 
+bool has_local_steps(const Config& config) {
+  return find_algorithm(config.algorithm.name).local_steps > 0;
+}
+
 std::vector<ConfigKey> make_keys() {
   return {
       only_where(
@@ -516,7 +520,8 @@ std::vector<ConfigKey> make_keys() {
                  row(KEY(algorithm.name), "an algorithm", "porter list algorithms has them")),
       count_row(KEY(algorithm.rounds), 1, "T, gradients of each agent"),
       auto_row(KEY(algorithm.step), kPositive, "step size eta"),
-      auto_row(KEY(algorithm.consensus), kShare, "consensus step size gamma"),
+      auto_row(KEY(algorithm.consensus), kShare,
+               "consensus step size gamma; 1 with lt-admm unless given"),
       with_text(batch_text, row(KEY(algorithm.batch), "a whole number >= 1, or \"full\"",
                                 "records in a gradient, b", read_batch)),
       row(KEY(algorithm.clip), "smooth:TAU, linear:TAU, none",
@@ -543,6 +548,8 @@ std::vector<ConfigKey> make_keys() {
                  "SoteriaFL-SVRG: of a new snapshot in a round; b/m unless given"),
       number_row(KEY(algorithm.momentum), kShare, "beta of M = (1-beta) M + beta G; 1: off"),
       count_row(KEY(algorithm.gossip), 1, "gossip steps per gradient"),
+      only_where(has_local_steps, count_row(KEY(algorithm.local_steps), 1,
+                                            "LT-ADMM: gradients per message; 5 unless given")),
       choice_row(KEY(algorithm.mask), "whose random coordinates travel (random_k)"),
       with_text(dense_text,
                 row(KEY(algorithm.dense), "names of parameters such as W2,b2",

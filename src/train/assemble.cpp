@@ -331,6 +331,7 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .eta = algorithm.step,
           .gamma = algorithm.consensus,
           .gossip = algorithm.gossip,
+          .local_steps = algorithm.local_steps,
           .rounds = algorithm.rounds,
           .trigger = algorithm.trigger.value_or(1),
           .mask = algorithm.mask,

@@ -193,7 +193,9 @@ double kept_share(const Compressor& compressor, std::size_t dim) {
 }
 
 double auto_consensus(const RunParts& parts) {
-  if (!parts.network || parts.algorithm().needs_unbiased) return 1;  // lead scales it by omega
+  // lead scales it by omega; lt-admm is stable up to 1, and sends all.
+  if (!parts.network || parts.algorithm().needs_unbiased || parts.algorithm().local_steps > 0)
+    return 1;
   return two_digits(kept_share(*parts.compressor, parts.facts.dim) / 2);
 }
 

@@ -81,6 +81,7 @@ std::string summary_json(const Trainer& trainer, const std::string& name, TrainS
       {"unbiased", algorithm.unbiased},
       {"momentum", algorithm.momentum},
       {"gossip", algorithm.gossip},
+      {"local_steps", algorithm.local_steps},
       {"mask", choice_text(algorithm.mask)},
       {"dense", trainer.parts().dense.size()},
       {"clip", to_string(algorithm.clip)},

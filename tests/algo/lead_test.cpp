@@ -6,6 +6,7 @@
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
 #include "toy_network.hpp"
+#include "where_agents_end.hpp"
 
 namespace porter {
 namespace {
@@ -17,20 +18,6 @@ ToyNetwork leading(const std::string& compressor) {
           .batch = 10,  // all of an agent's
           .eta = 0.5,
           .gamma = 1};
-}
-
-// |the mean gradient| at the agents' average, and how far they are from it.
-std::pair<double, double> where_agents_end(const ToyNetwork& network, std::uint32_t rounds) {
-  const auto toy = network.build();
-  for (std::uint32_t round = 1; round <= rounds; ++round) toy->algorithm->step(round);
-  const auto& X = toy->algorithm->iterates();
-  const auto mean = mean_row(X);
-  std::vector<double> gradient(mean.size(), 0.0);
-  toy->model->evaluate(mean, toy->data, 0, toy->data.rows(), gradient);
-  double apart = 0;
-  for (std::size_t i = 0; i < X.agents(); ++i)
-    apart = std::max(apart, std::sqrt(squared_distance(X.row(i), mean)));
-  return {std::sqrt(squared_norm(gradient)) / static_cast<double>(toy->data.rows()), apart};
 }
 
 TEST(Lead, AgentsWhoseDataDifferMeetAtTheCommonOptimum) {

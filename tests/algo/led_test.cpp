@@ -6,6 +6,7 @@
 #include "algo/led_correction.hpp"
 #include "core/vector_math.hpp"
 #include "toy_network.hpp"
+#include "where_agents_end.hpp"
 
 namespace porter {
 namespace {
@@ -53,29 +54,16 @@ TEST(Led, IsD2WhereNoEigenvalueIsNegative) {
   }
 }
 
-// |the mean gradient| at the agents' average, and how far they are from it.
-std::pair<double, double> rest(const ToyNetwork& network) {
-  const auto toy = network.build();
-  for (std::uint32_t round = 1; round <= 6000; ++round) toy->algorithm->step(round);
-  const auto& X = toy->algorithm->iterates();
-  const auto mean = mean_row(X);
-  std::vector<double> gradient(mean.size(), 0.0);
-  toy->model->evaluate(mean, toy->data, 0, toy->data.rows(), gradient);
-  double apart = 0;
-  for (std::size_t i = 0; i < X.agents(); ++i)
-    apart = std::max(apart, std::sqrt(squared_distance(X.row(i), mean)));
-  return {std::sqrt(squared_norm(gradient)) / static_cast<double>(toy->data.rows()), apart};
-}
-
 TEST(Led, AgentsWhoseDataDifferMeetAtTheCommonOptimum) {
   for (const auto& network : {dense_network("led", "metropolis"), dense_network("led", "fdla"),
                               dense_network("led", "lazy")}) {
     SCOPED_TRACE(network.mixing);
-    const auto [gradient, apart] = rest(network);
+    const auto [gradient, apart] = where_agents_end(network, 6000);
     EXPECT_LT(gradient, 1e-6);
     EXPECT_LT(apart, 1e-6);
   }
-  EXPECT_GT(rest(dense_network("dsgd", "metropolis")).second, 1e-3);  // which has none
+  EXPECT_GT(where_agents_end(dense_network("dsgd", "metropolis"), 6000).second,
+            1e-3);  // which has none
 }
 
 TEST(Led, TheControlVariatesHaveTheSumZero) {

@@ -23,7 +23,7 @@ struct ToyNetwork {
   double eta = 0.1, gamma = 0.3, noise_stddev = 0, lambda = 0.1;
   bool unbiased = false;
   double momentum = 1;
-  std::uint32_t gossip = 1, rounds = 0;
+  std::uint32_t gossip = 1, local_steps = 2, rounds = 0;
   double trigger = 1;
   Mask mask = Mask::own;
   Precision precision = Precision::wide;
@@ -64,6 +64,7 @@ struct ToyNetwork {
                      .eta = toy.eta,
                      .gamma = toy.gamma,
                      .gossip = toy.gossip,
+                     .local_steps = toy.local_steps,
                      .rounds = toy.rounds,
                      .trigger = toy.trigger,
                      .mask = toy.mask,

@@ -80,12 +80,13 @@ struct AlgorithmSetup {
   const Network* network = nullptr;  ///< of a method whose agents talk to neighbours
   const Compressor& compressor;
   ThreadPool& pool;
-  std::vector<double> start;  ///< x0, the same at all agents
-  double eta = 0.01;          ///< step size
-  double gamma = 1;           ///< consensus step size
-  std::uint32_t gossip = 1;   ///< gossip steps per gradient
-  std::uint32_t rounds = 0;   ///< of the run; 0: not known
-  double trigger = 1;         ///< c of sparq-sgd: an agent sends where |X - Q|^2 > c eta^2
+  std::vector<double> start;      ///< x0, the same at all agents
+  double eta = 0.01;              ///< step size
+  double gamma = 1;               ///< consensus step size
+  std::uint32_t gossip = 1;       ///< gossip steps per gradient
+  std::uint32_t local_steps = 1;  ///< gradients per message
+  std::uint32_t rounds = 0;       ///< of the run; 0: not known
+  double trigger = 1;             ///< c of sparq-sgd: an agent sends where |X - Q|^2 > c eta^2
   Mask mask = Mask::own;
   std::vector<std::uint32_t> dense = {};  ///< ascending: what travels in every message of a sweep
   Precision precision = Precision::wide;
@@ -129,14 +130,16 @@ struct AlgorithmInfo {
   bool compresses = false;  ///< false: dense messages
   Meeting meeting = Meeting::neighbours;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmSetup&);
-  double momentum = 1;          ///< where a config does not say
-  bool shifts = false;          ///< learns shifts of its messages (algorithm.shift)
-  bool two_gradients = false;   ///< a release holds gradients at two points (algorithm.snapshot)
-  bool triggers = false;        ///< sends where there is enough to tell (algorithm.trigger)
-  bool needs_unbiased = false;  ///< of its compressor (algorithm.unbiased)
-  bool gossips_once = false;    ///< one gossip step per gradient
-  bool mask_is_sweep = false;   ///< exact gossip on coordinates that all agents send together
-  bool may_be_narrow = false;   ///< its state may be float
+  double momentum = 1;            ///< where a config does not say
+  double consensus = 0.02;        ///< the same
+  std::uint32_t local_steps = 0;  ///< the same, of a method that may have several; 0: one, always
+  bool shifts = false;            ///< learns shifts of its messages (algorithm.shift)
+  bool two_gradients = false;     ///< a release holds gradients at two points (algorithm.snapshot)
+  bool triggers = false;          ///< sends where there is enough to tell (algorithm.trigger)
+  bool needs_unbiased = false;    ///< of its compressor (algorithm.unbiased)
+  bool gossips_once = false;      ///< one gossip step per gradient
+  bool mask_is_sweep = false;     ///< exact gossip on coordinates that all agents send together
+  bool may_be_narrow = false;     ///< its state may be float
   /// The first message of a round depends on the rounds before only, and leaves before the round's
   /// gradient is there.
   bool sends_first = false;

@@ -86,6 +86,7 @@ struct Config {
     std::optional<double> trigger;
     double momentum = 1;
     std::uint32_t gossip = 1;
+    std::uint32_t local_steps = 1;  ///< gradients per message
     Mask mask = Mask::own;
     std::string dense;  ///< parameters that travel in every message of a sweep, "W2,b2"
     std::optional<double> snapshot;

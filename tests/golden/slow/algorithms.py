@@ -183,6 +183,23 @@ def lead(case, data, x0):
         yield X
 
 
+def lt_admm(case, data, x0):
+    """In the paper's form: a pair of variables on every edge, whose penalty is rho times its weight."""
+    W, n, rho = mixing_matrix(case), case.agents, 0.7
+    beta = case.consensus / (case.local_steps * rho)
+    neighbours = [[j for j in range(n) if j != i and W[i, j]] for i in range(n)]
+    z = {(i, j): rho * W[i, j] * x0 for i in range(n) for j in neighbours[i]}
+    estimate = gradients(case, data)
+    X = np.tile(x0, (n, 1))
+    for t in range(1, max(ROUNDS) + 1):
+        if (t - 1) % case.local_steps == 0:
+            pull = np.array([sum(rho * W[i, j] * X[i] - z[i, j] for j in neighbours[i]) for i in range(n)])
+        X = X - case.step * estimate(X, t) - beta * pull
+        if t % case.local_steps == 0:
+            z = {(i, j): (z[i, j] - z[j, i]) / 2 + rho * W[i, j] * X[j] for i, j in z}
+        yield X
+
+
 def deepsqueeze(case, data, x0):
     gap = mixing_matrix(case) - np.eye(case.agents)
     X = np.tile(x0, (case.agents, 1))
@@ -316,6 +333,7 @@ ALGORITHMS = {
     "sparq-sgd": sparq_sgd,
     "led": led,
     "lead": lead,
+    "lt-admm": lt_admm,
     "deepsqueeze": deepsqueeze,
     "dsgd": dsgd,
     "dp-dsgd": dsgd,

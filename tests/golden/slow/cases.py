@@ -28,6 +28,7 @@ class Case:
     trigger: object = None
     momentum: float = 1.0
     gossip: int = 1
+    local_steps: int = 1
     mask: str = "own"
     dense: str = ""
     snapshot: object = None
@@ -121,6 +122,9 @@ CASES = [
     Case("lead", algorithm="lead", seed=48, step=0.1, compressor="random_k:0.5", unbiased=True),
     Case("lead_noise", algorithm="lead", **MLP, seed=49, hidden=(5,), step=0.1, clip="smooth:1.0", sigma=0.05,
          compressor="bernoulli:0.4", unbiased=True, consensus=0.6, momentum=0.3, graph="star"),
+    Case("lt_admm", algorithm="lt-admm", seed=65, step=0.1, batch=2, local_steps=3),
+    Case("lt_admm_noise", algorithm="lt-admm", **MLP, seed=66, hidden=(5,), step=0.1, clip="smooth:1.0", sigma=0.05,
+         consensus=0.6, momentum=0.3, local_steps=4, graph="star"),
     Case("gt_nsgdm", algorithm="gt-nsgdm", seed=43, step=0.02, batch=2, momentum=0.2),
     Case("gt_nsgdm_gossip", algorithm="gt-nsgdm", **MLP, seed=44, hidden=(5,), step=0.05, momentum=0.3, gossip=2,
          graph="star"),
@@ -183,8 +187,8 @@ def to_toml(case):
             sections["network"][key] = getattr(case, key)
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
-    for key, default in (("shift", None), ("trigger", None), ("momentum", 1.0), ("gossip", 1), ("mask", "own"),
-                         ("dense", ""), ("snapshot", None)):
+    for key, default in (("shift", None), ("trigger", None), ("momentum", 1.0), ("gossip", 1),
+                         ("local_steps", 1), ("mask", "own"), ("dense", ""), ("snapshot", None)):
         if getattr(case, key) != default:
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
