@@ -19,9 +19,10 @@ void require_symmetric(const MixingMatrix& W) {
 
 double led_correction(const MixingMatrix& W, double most) {
   require_symmetric(W);
-  const double w = lowest_eigenvalue(W);
-  return std::min(most, (1 + w) / (1 - w));
+  return led_correction(lowest_eigenvalue(W), most);
 }
+
+double led_correction(double w, double most) { return std::min(most, (1 + w) / (1 - w)); }
 
 double led_correction(const AlgorithmSetup& setup, double most) {
   const auto& network = setup.neighbours();

@@ -17,6 +17,8 @@ void require_symmetric(const MixingMatrix& W);
 /// c is at most half of that, for the lowest w, and at most `most`. Error{usage} where W is not
 /// symmetric: complex eigenvalues may leave no c that is stable.
 double led_correction(const MixingMatrix& W, double most);
+/// The same for a lowest w that is known.
+double led_correction(double lowest, double most);
 /// The same for the network of the setup. Where agents of it are absent now and then, half of that:
 /// no W_t has a lower eigenvalue than W, but products of different W_t are not covered by this.
 /// With 0.5 no simulation on rings, paths, stars and complete graphs was unstable, up to 60 %

@@ -31,6 +31,7 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       changing_(setup.neighbours().changing),
       incoming_(incoming_weights(setup.neighbours())),
       mask_(mask),
+      blocks_per_round_(setup.gossip),
       exchange_(setup.exchange),
       unread_(incoming_.size()) {
   const auto& graph = setup.neighbours().graph;
@@ -40,6 +41,8 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
     require(kept.has_value(), ErrorKind::usage,
             "a sweep needs a compressor that keeps a number of entries, such as random_k:0.05");
     sweep_.emplace(seed_, dim_, *kept, setup.dense);
+    if (setup.acceleration != Acceleration::none) steps_per_block_ = setup.gossip;
+    blocks_per_round_ = setup.gossip / steps_per_block_;
   }
   if (const auto& pace = setup.neighbours().pace)
     clock_.emplace(*pace, graph.nodes(), seed_, setup.gossip);
@@ -62,7 +65,7 @@ void MessageLink::start(std::uint32_t step) {
     incoming_ = std::move(weights.incoming);
     receivers_ = std::move(weights.receivers);
   }
-  if (sweep_) positions_ = sweep_->positions(step);
+  if (sweep_) positions_ = sweep_->positions(block());
   if (subset_ > 0) draw_subsets();
 }
 

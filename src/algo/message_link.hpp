@@ -70,6 +70,10 @@ class MessageLink {
   /// message; and the walk that they are of.
   std::span<const std::uint32_t> positions() const { return positions_; }
   const SweepMask& sweep() const { return *sweep_; }
+  /// How many rounds have gone by since an earlier one visited them, or since the start.
+  std::uint32_t rounds_since_visit() const {
+    return sweep_->rounds_since_visit(block(), blocks_per_round_);
+  }
 
   /// Nobody here needs the sender's messages: they are collected, and not decoded.
   void leave_unread(std::size_t sender) { unread_[sender] = true; }
@@ -116,6 +120,7 @@ class MessageLink {
   std::span<const std::uint32_t> drawn(std::size_t channel, std::size_t agent) const {
     return std::span(ends_[channel].drawn).subspan(agent * subset_, subset_);
   }
+  std::uint32_t block() const { return (step_ - 1) / steps_per_block_ + 1; }
   void draw_subsets();
   bool travels() const { return exchange_ != nullptr; }
 
@@ -132,7 +137,8 @@ class MessageLink {
   std::vector<std::vector<MixingWeight>> incoming_;
   Mask mask_;
   std::optional<SweepMask> sweep_;
-  std::span<const std::uint32_t> positions_;  // of this step, where the agents sweep
+  std::uint32_t steps_per_block_ = 1, blocks_per_round_;  // of the sweep
+  std::span<const std::uint32_t> positions_;              // of this step, where the agents sweep
   std::size_t subset_ = 0;  // positions in each message, where start() draws those of all agents
   std::vector<std::uint32_t> everyone_;  // who they are: also those that are absent
   std::uint32_t step_ = 0;

@@ -6,6 +6,8 @@
 //   M <- (1 - beta) M + beta G;   V <- V + M - M_prev;   X <- X - eta V
 //   s times:   V_J <- W^T V_J;   X_J <- W^T X_J
 //
+// or, with Chebyshev acceleration, one J for all s steps, and a polynomial of W in its place.
+//
 // W stays doubly stochastic on every block, so mean V = mean M, and the average iterate follows
 // averaged DP-SGD with momentum exactly. What agents send are floats q, and each adds (W - I)^T q
 // with its own q in it, so that rounding moves nobody's average.
@@ -20,10 +22,12 @@
 // | s, beta | clock_, -          | gossip steps per gradient; momentum, inside gradients_
 // clang-format on
 #include <cmath>
+#include <optional>
 
 #include "core/vector_math.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
+#include "swept_steps.hpp"
 
 namespace porter {
 namespace {
@@ -38,7 +42,9 @@ class PorterSweep final : public Algorithm {
         gradients_(setup.problem, setup.gradients, setup.pool),
         X_(team_.rows(setup.start)),
         U_(X_.agents(), X_.dim()),
-        M_(X_.agents(), X_.dim()) {}
+        M_(X_.agents(), X_.dim()) {
+    if (setup.acceleration != Acceleration::none) accelerated_.emplace(setup, link_);
+  }
 
   void step(std::uint32_t round) override {
     team_.start(round);
@@ -80,11 +86,22 @@ class PorterSweep final : public Algorithm {
     });
     link_.collect();
     team_.for_each([&](std::size_t agent) {
+      if (accelerated_) return accelerate(agent);
       for (const auto& [sender, weight] : link_.incoming(agent)) {
         add_decoded(weight, link_.message(kV, sender), U_.row(agent));
         add_decoded(weight, link_.message(kX, sender), X_.row(agent));
       }
     });
+  }
+
+  void accelerate(std::size_t agent) {
+    const auto J = link_.positions();
+    const auto u = U_.row(agent), x = X_.row(agent);
+    const auto moved_v = accelerated_->move(agent, kV), moved_x = accelerated_->move(agent, kX);
+    for (std::size_t i = 0; i < J.size(); ++i) {
+      u[J[i]] += moved_v[i];
+      x[J[i]] += moved_x[i];
+    }
   }
 
   Team team_;
@@ -93,6 +110,7 @@ class PorterSweep final : public Algorithm {
   GossipClock clock_;
   GradientEstimator gradients_;
   Rows X_, U_, M_;
+  std::optional<SweptSteps> accelerated_;
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 //   M <- (1 - beta) M + beta G;   X <- X - eta (M - H)
 //   s times:   N = W^T X_J;   H_J <- H_J + c (N - X_J) / (eta L);   X_J <- N
 //
+// or, with Chebyshev acceleration, one J for all s steps, and a polynomial of W in its place.
+//
 // W stays doubly stochastic on every block, so the rows of H have the sum zero, and the average
 // iterate follows averaged DP-SGD with momentum exactly; at rest H_i = grad f_i. What agents send
 // are floats q, and each adds (W - I)^T q with its own q in it, so that rounding moves neither.
@@ -30,6 +32,7 @@
 #include "led_correction.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
+#include "swept_steps.hpp"
 
 namespace porter {
 namespace {
@@ -37,13 +40,19 @@ namespace {
 // Noise is in a repair, too, so not all of it is held to be the drift's.
 constexpr double kMostCorrection = 0.7;
 
+double correction(const AlgorithmSetup& setup, const SweptSteps& steps) {
+  const auto lowest = steps.lowest();
+  return lowest ? led_correction(*lowest, kMostCorrection) : led_correction(setup, kMostCorrection);
+}
+
 class SweepLed final : public Algorithm {
  public:
   explicit SweepLed(const AlgorithmSetup& setup)
       : team_(setup),
         link_(setup, team_, Mask::sweep, {{Draw::compress_x, setup.start}}),
         eta_(setup.eta),
-        c_per_eta_(led_correction(setup, kMostCorrection) / setup.eta),
+        steps_(setup, link_),
+        c_per_eta_(correction(setup, steps_) / setup.eta),
         clock_{setup.gossip},
         gradients_(setup.problem, setup.gradients, setup.pool),
         X_(team_.rows(setup.start)),
@@ -88,7 +97,7 @@ class SweepLed final : public Algorithm {
       link_.send(agent);
     });
     link_.collect();
-    const auto L = link_.sweep().rounds_since_visit(step, clock_.steps);
+    const auto L = link_.rounds_since_visit();
     team_.for_each([&](std::size_t agent) { repair(agent, c_per_eta_ / L); });
   }
 
@@ -96,25 +105,21 @@ class SweepLed final : public Algorithm {
   void repair(std::size_t agent, double c_per_drift) {
     const auto J = link_.positions();
     const auto x = X_.row(agent), h = H_.row(agent);
-    const auto gap = scratch_.take();  // N - X_J
-    gap->assign(J.size(), 0.0);
-    for (const auto& [sender, weight] : link_.incoming(agent)) {
-      const auto& q = link_.message(kX, sender).decoded.values;
-      for (std::size_t i = 0; i < J.size(); ++i) (*gap)[i] += weight * double{q[i]};
-    }
+    const auto moved = steps_.move(agent, kX);  // N - X_J
     for (std::size_t i = 0; i < J.size(); ++i) {
-      h[J[i]] += (link_.sweep().is_dense(J[i]) ? c_per_eta_ : c_per_drift) * (*gap)[i];
-      x[J[i]] += (*gap)[i];
+      h[J[i]] += (link_.sweep().is_dense(J[i]) ? c_per_eta_ : c_per_drift) * moved[i];
+      x[J[i]] += moved[i];
     }
   }
 
   Team team_;
   MessageLink link_;
-  double eta_, c_per_eta_;
+  double eta_;
+  SweptSteps steps_;
+  double c_per_eta_;
   GossipClock clock_;
   GradientEstimator gradients_;
   Rows X_, H_, M_;
-  ScratchPool<std::vector<double>> scratch_;
 };
 
 }  // namespace

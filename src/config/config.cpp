@@ -168,6 +168,13 @@ void check_messages(const TomlSection& section, const AlgorithmInfo& info, const
   section.check(algorithm.dense.empty() || info.mask_is_sweep, "dense", "only ",
                 names_of(algorithm_table(), &AlgorithmInfo::mask_is_sweep),
                 " have a part that travels in every message; found ", info.name);
+  const bool accelerates = algorithm.acceleration != Acceleration::none;
+  section.check(!accelerates || info.mask_is_sweep, "acceleration", "only ",
+                names_of(algorithm_table(), &AlgorithmInfo::mask_is_sweep), " have one; found ",
+                info.name);
+  section.check(!accelerates || !network_changes(config), "acceleration", "\"",
+                choice_text(algorithm.acceleration),
+                "\" is for one W whose eigenvalues are known; found a network that changes");
   section.check(!algorithm.snapshot || info.two_gradients, "snapshot", "only ",
                 names_of(algorithm_table(), &AlgorithmInfo::two_gradients), " has snapshots");
 }

@@ -424,6 +424,8 @@ bool has_other_loss(const Config& config) {
   return regression_loss(config.model) != regression_loss(unless_stated);
 }
 
+bool is_swept(const Config& config) { return find_algorithm(config.algorithm.name).mask_is_sweep; }
+
 bool has_local_steps(const Config& config) {
   return find_algorithm(config.algorithm.name).local_steps > 0;
 }
@@ -551,6 +553,10 @@ std::vector<ConfigKey> make_keys() {
       only_where(has_local_steps, count_row(KEY(algorithm.local_steps), 1,
                                             "LT-ADMM: gradients per message; 5 unless given")),
       choice_row(KEY(algorithm.mask), "whose random coordinates travel (random_k)"),
+      only_where(is_swept,
+                 choice_row(KEY(algorithm.acceleration),
+                            "gossip steps of a sweep: each on the next coordinates, or all "
+                            "of a round on the same")),
       with_text(dense_text,
                 row(KEY(algorithm.dense), "names of parameters such as W2,b2",
                     "what travels in every message of a sweep, beside the k that are swept")),

@@ -335,6 +335,7 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .rounds = algorithm.rounds,
           .trigger = algorithm.trigger.value_or(1),
           .mask = algorithm.mask,
+          .acceleration = algorithm.acceleration,
           .dense = parts.dense,
           .precision = config.run.precision,
           .gradients = {.sampler = parts.sampler(),

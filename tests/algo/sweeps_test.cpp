@@ -131,10 +131,12 @@ ToyNetwork sweep_network(const std::string& algorithm) {
 
 // `gossip` steps a round, of 4 that a sweep takes. What is mixed wrongly by rounding is divided by
 // eta where a method learns from it.
-void expect_averaged_sgd(const std::string& algorithm, std::uint32_t gossip) {
+void expect_averaged_sgd(const std::string& algorithm, std::uint32_t gossip,
+                         Acceleration acceleration) {
   const double rounding = algorithm == "sweep-led" ? 1e-12 : 1e-13;
   auto network = sweep_network(algorithm);
   network.gossip = gossip;
+  network.acceleration = acceleration;
   const auto toy = network.build();
   auto expected = mean_row(toy->algorithm->iterates());
   // What the estimator of a fresh object cannot know is the low-pass: M = (1 - beta) M + beta G.
@@ -156,10 +158,11 @@ void expect_averaged_sgd(const std::string& algorithm, std::uint32_t gossip) {
 
 TEST(Sweeps, TheAverageFollowsAveragedSgdWithMomentum) {
   for (const auto& algorithm : kSweepMethods)
-    for (const std::uint32_t gossip : {1U, 2U, 6U, 9U}) {
-      SCOPED_TRACE(concat(algorithm, ", ", gossip, " gossip steps"));
-      expect_averaged_sgd(algorithm, gossip);
-    }
+    for (const std::uint32_t gossip : {1U, 2U, 6U, 9U})
+      for (const auto acceleration : all_choices<Acceleration>()) {
+        SCOPED_TRACE(concat(algorithm, ", ", gossip, " steps, ", choice_text(acceleration)));
+        expect_averaged_sgd(algorithm, gossip, acceleration);
+      }
 }
 
 // On every block W is applied exactly, so a whole sweep contracts by alpha, up to the rounding of

@@ -26,6 +26,7 @@ struct ToyNetwork {
   std::uint32_t gossip = 1, local_steps = 2, rounds = 0;
   double trigger = 1;
   Mask mask = Mask::own;
+  Acceleration acceleration = Acceleration::none;
   Precision precision = Precision::wide;
 
   struct Parts {
@@ -68,6 +69,7 @@ struct ToyNetwork {
                      .rounds = toy.rounds,
                      .trigger = toy.trigger,
                      .mask = toy.mask,
+                     .acceleration = toy.acceleration,
                      .precision = toy.precision,
                      .gradients = gradients,
                      .exchange = exchange,

@@ -63,6 +63,17 @@ struct Choices<Mask> {
       {"own", Mask::own}, {"shared", Mask::shared}, {"sweep", Mask::sweep}};
 };
 
+/// What the gossip steps of a round do in a sweep.
+enum class Acceleration {
+  none,       ///< each goes on to the next coordinates
+  chebyshev,  ///< all mix the same ones, by the Chebyshev polynomial of W for that many steps
+};
+template <>
+struct Choices<Acceleration> {
+  static constexpr Choice<Acceleration> table[] = {{"none", Acceleration::none},
+                                                   {"chebyshev", Acceleration::chebyshev}};
+};
+
 /// The numbers that an algorithm's state is kept in.
 enum class Precision {
   wide,    ///< double
@@ -88,6 +99,7 @@ struct AlgorithmSetup {
   std::uint32_t rounds = 0;       ///< of the run; 0: not known
   double trigger = 1;             ///< c of sparq-sgd: an agent sends where |X - Q|^2 > c eta^2
   Mask mask = Mask::own;
+  Acceleration acceleration = Acceleration::none;
   std::vector<std::uint32_t> dense = {};  ///< ascending: what travels in every message of a sweep
   Precision precision = Precision::wide;
   GradientOptions gradients;

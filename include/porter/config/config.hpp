@@ -88,6 +88,7 @@ struct Config {
     std::uint32_t gossip = 1;
     std::uint32_t local_steps = 1;  ///< gradients per message
     Mask mask = Mask::own;
+    Acceleration acceleration = Acceleration::none;
     std::string dense;  ///< parameters that travel in every message of a sweep, "W2,b2"
     std::optional<double> snapshot;
   } algorithm;

@@ -62,9 +62,27 @@ def porter(case, data, x0):
         yield X
 
 
+def swept(case, d, t):
+    """What a round mixes, one after the other: coordinates, and the matrix on them."""
+    W, k = mixing_matrix(case), kept_entries(case, d)
+    if case.acceleration == "none":
+        return [(sweep_block(case, d, k, (t - 1) * case.gossip + s + 1), W) for s in range(case.gossip)]
+    return [(sweep_block(case, d, k, t), chebyshev(W, case.gossip)[0])]
+
+
+def chebyshev(W, s):
+    """T_s(y(W)) / T_s(y(1)), where y takes the eigenvalues of W but for 1 to [-1, 1]; and 1 / T_s(y(1))."""
+    values, vectors = np.linalg.eigh(W)
+    alpha = max(abs(values[:-1]))
+    high = (round(alpha * 1e6) + 1) / 1e6
+    low = min((round(values[0] * 1e6) - 1) / 1e6, high - 1e-3)
+    y = lambda x: (2 * x - low - high) / (high - low)
+    T = np.polynomial.chebyshev.Chebyshev.basis(s)
+    return vectors @ np.diag(T(y(values)) / T(y(1.0))) @ vectors.T, 1 / T(y(1.0))
+
+
 def porter_sweep(case, data, x0):
     n, d = case.agents, len(x0)
-    W = mixing_matrix(case)
     estimate = gradients(case, data)
     X = np.tile(x0, (n, 1))
     V, M_prev = np.zeros((n, d)), np.zeros((n, d))
@@ -73,8 +91,7 @@ def porter_sweep(case, data, x0):
         V = V + M - M_prev
         M_prev = M
         X = X - case.step * V
-        for s in range(case.gossip):
-            J = sweep_block(case, d, kept_entries(case, d), (t - 1) * case.gossip + s + 1)
+        for J, W in swept(case, d, t):
             V[:, J], X[:, J] = mix(W, V[:, J]), mix(W, X[:, J])
         yield X
 
@@ -82,7 +99,7 @@ def porter_sweep(case, data, x0):
 def sweep_led(case, data, x0):
     n, d = case.agents, len(x0)
     W = mixing_matrix(case)
-    lowest = np.linalg.eigvalsh(W)[0]
+    lowest = np.linalg.eigvalsh(W)[0] if case.acceleration == "none" else -chebyshev(W, case.gossip)[1]
     c = min(0.7, (1 + lowest) / (1 - lowest))
     estimate = gradients(case, data)
     X = np.tile(x0, (n, 1))
@@ -90,8 +107,7 @@ def sweep_led(case, data, x0):
     visits = [[0] for _ in range(d)]  # the rounds of each coordinate's visits
     for t in range(1, max(ROUNDS) + 1):
         X = X - case.step * (estimate(X, t) - H)
-        for s in range(case.gossip):
-            J = sweep_block(case, d, kept_entries(case, d), (t - 1) * case.gossip + s + 1)
+        for J, W in swept(case, d, t):
             N = mix(W, X[:, J])
             L = np.array([t - max(round for round in visits[j] if round < t) for j in J])
             H[:, J] += c * (N - X[:, J]) / (case.step * L)

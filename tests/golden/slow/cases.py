@@ -30,6 +30,7 @@ class Case:
     gossip: int = 1
     local_steps: int = 1
     mask: str = "own"
+    acceleration: str = "none"
     dense: str = ""
     snapshot: object = None
     start: str = "normal:0.2"
@@ -115,6 +116,11 @@ CASES = [
          compressor="random_k:0.2", sigma=0.1, momentum=0.3, gossip=2, mask="sweep", dense="W2,b2"),
     Case("porter_sweep_dense", algorithm="porter-sweep", **MLP, seed=39, hidden=(3, 2), step=0.1, clip="smooth:1.0",
          compressor="random_k:0.2", sigma=0.1, momentum=0.3, mask="sweep", dense="b3,W2"),
+    Case("porter_sweep_chebyshev", algorithm="porter-sweep", seed=67, step=0.1, clip="smooth:1.0",
+         compressor="random_k:0.4", sigma=0.1, momentum=0.3, gossip=3, mask="sweep", acceleration="chebyshev"),
+    Case("sweep_led_chebyshev", algorithm="sweep-led", **MLP, seed=68, hidden=(5,), step=0.1, clip="smooth:1.0",
+         compressor="random_k:0.2", sigma=0.1, momentum=0.3, gossip=4, mask="sweep", acceleration="chebyshev",
+         dense="W2,b2", graph="star"),
     Case("motef_top_k", algorithm="motef", seed=40, step=0.1, compressor="top_k:0.25", consensus=0.3, momentum=0.2),
     Case("motef_vr_top_k", algorithm="motef-vr", seed=41, step=0.1, compressor="top_k:0.25", consensus=0.3,
          momentum=0.2),
@@ -188,7 +194,7 @@ def to_toml(case):
     if case.model == "mlp":
         sections["model"] |= {"hidden": list(case.hidden), "activation": case.activation}
     for key, default in (("shift", None), ("trigger", None), ("momentum", 1.0), ("gossip", 1),
-                         ("local_steps", 1), ("mask", "own"), ("dense", ""), ("snapshot", None)):
+                         ("local_steps", 1), ("mask", "own"), ("acceleration", "none"), ("dense", ""), ("snapshot", None)):
         if getattr(case, key) != default:
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
