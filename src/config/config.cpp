@@ -201,6 +201,13 @@ void check_network(const TomlSection& section, const AlgorithmInfo& info, const 
       " learns corrections that belong to one graph, from which agents may be absent; found "
       "schedule = \"",
       network.schedule, "\"");
+  const bool directed = parse_meetings(network.schedule).kind == Meetings::Kind::directed;
+  section.check(
+      !directed || info.weighing == Weighing::senders, "schedule", info.name,
+      " would converge to an average in which agents count by their place in the directed graph; ",
+      names_of(algorithm_table(),
+               [](const AlgorithmInfo& other) { return other.weighing == Weighing::senders; }),
+      " does not; found schedule = \"", network.schedule, "\"");
   section.check(config.run.engine == EngineKind::simulate, key,
                 "a network that changes is simulated only; found run.engine = \"",
                 choice_text(config.run.engine), "\"");

@@ -184,9 +184,9 @@ void read_layers(TomlSection& section, const std::string& name, std::vector<std:
   section.located(name, [&] { check_layers(layers); });
 }
 
-std::string parse_network_schedule(const std::string& text) {
-  parse_meetings(text);
-  return text;
+void read_schedule(TomlSection& section, Config& config) {
+  section.read("schedule", config.network.schedule);
+  section.located("schedule", [&] { parse_meetings(config.network.schedule); });
 }
 
 // A number, or a text that has one or names a file.
@@ -276,7 +276,7 @@ auto parsed(Parse parse) {
       [parse](TomlSection& from, Name name, auto& value) { from.read_parsed(name, value, parse); };
 }
 
-// A text that may be file:NAME or model:NAME.
+// A text that may be file:NAME, or another word in the place of file (with_file knows them).
 template <class Get>
 ConfigKey spec_row(std::string_view path, Get get, std::string type, const char* help) {
   auto key = row(path, get, std::move(type), help);
@@ -503,9 +503,11 @@ std::vector<ConfigKey> make_keys() {
                           "the weights W; porter list mixings has them")),
       only_where([](const Config& config) { return config.network.schedule != "static"; },
                  with_words(meetings_table(), &MeetingsInfo::example,
-                            row(KEY(network.schedule), "static, one-peer, matching, epidemic:K",
-                                "who meets whom in a gossip step (simulation)",
-                                parsed(parse_network_schedule)))),
+                            with_reader(read_schedule,
+                                        spec_row(KEY(network.schedule),
+                                                 "static, one-peer, matching, epidemic:K, "
+                                                 "directed-ring, directed-exponential, arcs:FILE",
+                                                 "who meets whom in a gossip step (simulation)")))),
       only_where([](const Config& config) { return !is_never_absent(config.network.dropout); },
                  with_reader(read_dropout,
                              spec_row(KEY(network.dropout), "a probability, or trace:FILE.csv",
@@ -632,8 +634,8 @@ std::string with_file(const ConfigKey& key, const std::string& text,
   if (!key.file || text.empty()) return text;
   if (!key.spec) return rename(text);
   const auto spec = split_spec(text);
-  const bool names_file =
-      (spec.name == "file" || spec.name == "model" || spec.name == "trace") && spec.argument;
+  const bool names_file = spec.argument && (spec.name == "file" || spec.name == "model" ||
+                                            spec.name == "trace" || spec.name == "arcs");
   return names_file ? concat(spec.name, ':', rename(std::string(*spec.argument))) : text;
 }
 

@@ -38,7 +38,12 @@ std::vector<MeetingsInfo> meetings_table() {
   return {{"static", "static", "neighbours of the graph in every step, weighed by W"},
           {"one-peer", "one-peer", "agent i sends to i + 2^k, k = 0, 1, ... step by step"},
           {"matching", "matching", "random pairs of neighbours, who meet in the middle"},
-          {"epidemic", "epidemic:2", "every agent sends to K random others in every step"}};
+          {"epidemic", "epidemic:2", "every agent sends to K random others in every step"},
+          {"directed-ring", "directed-ring", "agent i sends to i + 1, in every step"},
+          {"directed-exponential", "directed-exponential",
+           "agent i sends to i + 1, 2, 4, ... modulo N, in every step"},
+          {"arcs", "arcs:arcs.txt",
+           "one arc 'SENDER RECEIVER' per line, the same in every step, # comments"}};
 }
 
 Meetings parse_meetings(std::string_view spec) {
@@ -46,9 +51,14 @@ Meetings parse_meetings(std::string_view spec) {
   if (spec == "one-peer") return {Kind::one_peer};
   if (spec == "matching") return {Kind::matching};
   const auto parts = split_spec(spec);
+  if (spec == "directed-ring" || spec == "directed-exponential" ||
+      (parts.name == "arcs" && !parts.argument.value_or("").empty()))
+    return {Kind::directed, 0, std::string(spec)};
   const auto peers = parts.number<std::uint32_t>();
   require(parts.name == "epidemic" && peers && *peers > 0, ErrorKind::usage,
-          "expected static, one-peer, matching or epidemic:K with K >= 1, found \"", spec, "\"");
+          "expected static, one-peer, matching, epidemic:K with K >= 1, directed-ring, "
+          "directed-exponential or arcs:FILE, found \"",
+          spec, "\"");
   return {Kind::epidemic, *peers};
 }
 
@@ -66,6 +76,7 @@ ChangingNetwork::ChangingNetwork(const Graph& graph, const MixingMatrix& weights
           "epidemic: expected at most ", nodes_ - 1, " peers for ", nodes_, " agents, found ",
           meetings.peers);
   if (meetings.kind == Kind::fixed) require_edge_weights(mixing_);
+  if (meetings.kind == Kind::directed) arcs_ = make_arcs(meetings.directed, nodes_);
 }
 
 std::vector<bool> ChangingNetwork::presence(std::uint32_t round) const {
@@ -90,9 +101,12 @@ StepWeights ChangingNetwork::weights(std::uint32_t step) const {
       return arc_weights(matching(step, here));
     case Kind::one_peer:
     case Kind::epidemic:
+    case Kind::directed:
       break;
   }
-  auto arcs = options_.meetings.kind == Kind::one_peer ? one_peer(step) : epidemic(step);
+  auto arcs = options_.meetings.kind == Kind::one_peer   ? one_peer(step)
+              : options_.meetings.kind == Kind::epidemic ? epidemic(step)
+                                                         : arcs_;
   std::erase_if(arcs, [&](const Arc& arc) { return !here[arc.first] || !here[arc.second]; });
   return arc_weights(std::move(arcs));
 }
@@ -139,7 +153,7 @@ StepWeights ChangingNetwork::arc_weights(std::vector<Arc> arcs) const {
   return step;
 }
 
-std::vector<ChangingNetwork::Arc> ChangingNetwork::one_peer(std::uint32_t step) const {
+std::vector<Arc> ChangingNetwork::one_peer(std::uint32_t step) const {
   std::vector<Arc> arcs;
   if (nodes_ < 2) return arcs;
   const auto period = static_cast<std::uint32_t>(std::bit_width(nodes_ - 1));
@@ -150,8 +164,8 @@ std::vector<ChangingNetwork::Arc> ChangingNetwork::one_peer(std::uint32_t step) 
 }
 
 // The edges in a random order; each takes its ends if both are here and free.
-std::vector<ChangingNetwork::Arc> ChangingNetwork::matching(std::uint32_t step,
-                                                            const std::vector<bool>& here) const {
+std::vector<Arc> ChangingNetwork::matching(std::uint32_t step,
+                                           const std::vector<bool>& here) const {
   auto edges = edges_;
   RngStream rng(options_.seed, Draw::meeting, 0, step);
   for (std::size_t left = edges.size(); left > 1; --left)
@@ -167,7 +181,7 @@ std::vector<ChangingNetwork::Arc> ChangingNetwork::matching(std::uint32_t step,
   return arcs;
 }
 
-std::vector<ChangingNetwork::Arc> ChangingNetwork::epidemic(std::uint32_t step) const {
+std::vector<Arc> ChangingNetwork::epidemic(std::uint32_t step) const {
   std::vector<Arc> arcs;
   std::vector<std::uint32_t> others;
   for (std::uint32_t i = 0; i < nodes_; ++i) {

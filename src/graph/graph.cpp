@@ -5,13 +5,24 @@
 #include <limits>
 #include <ranges>
 
-#include "graph/shapes.hpp"
 #include "porter/core/error.hpp"
+#include "topologies.hpp"
 
 namespace porter {
 namespace {
 
 using Neighbours = std::vector<std::vector<std::uint32_t>>;
+
+void require_connected(const Neighbours& neighbours) {
+  const auto reached = reached_from_first(neighbours);
+  const auto missing = std::find(reached.begin(), reached.end(), false);
+  require(missing == reached.end(), ErrorKind::usage,
+          "the graph is not connected: there is no way from node 0 to node ",
+          missing - reached.begin(), " (", std::count(reached.begin(), reached.end(), true), " of ",
+          reached.size(), " nodes can be reached)");
+}
+
+}  // namespace
 
 std::vector<bool> reached_from_first(const Neighbours& neighbours) {
   std::vector<bool> reached(neighbours.size(), false);
@@ -28,17 +39,6 @@ std::vector<bool> reached_from_first(const Neighbours& neighbours) {
   }
   return reached;
 }
-
-void require_connected(const Neighbours& neighbours) {
-  const auto reached = reached_from_first(neighbours);
-  const auto missing = std::find(reached.begin(), reached.end(), false);
-  require(missing == reached.end(), ErrorKind::usage,
-          "the graph is not connected: there is no way from node 0 to node ",
-          missing - reached.begin(), " (", std::count(reached.begin(), reached.end(), true), " of ",
-          reached.size(), " nodes can be reached)");
-}
-
-}  // namespace
 
 Graph::Graph(std::size_t nodes, std::vector<Edge> edges) : edges_(std::move(edges)) {
   require(nodes >= 1 && nodes <= std::numeric_limits<std::uint32_t>::max(), ErrorKind::usage,

@@ -3,6 +3,7 @@
 
 #include "core/text.hpp"
 #include "graph/shapes.hpp"
+#include "porter/graph/changing_network.hpp"
 #include "porter/graph/graph.hpp"
 
 namespace porter {
@@ -41,5 +42,10 @@ Graph make_from_file(const GraphRequest& request);
 /// >= nodes, a loop or a repeated edge is Error{usage}; both name the line.
 std::vector<Graph::Edge> decode_edges(std::string_view text, const std::string& name,
                                       std::size_t nodes);
+/// The same for arcs, from the first to the second: `0 1` and `1 0` are two.
+std::vector<Arc> decode_arcs(std::string_view text, const std::string& name, std::size_t nodes);
+
+/// Which nodes node 0 leads to, itself among them.
+std::vector<bool> reached_from_first(const std::vector<std::vector<std::uint32_t>>& neighbours);
 
 }  // namespace porter

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "core/vector_math.hpp"
+#include "io/file.hpp"
+#include "temp_dir.hpp"
 #include "toy_network.hpp"
 
 namespace porter {
@@ -15,6 +17,14 @@ ToyNetwork changing(const AlgorithmInfo& info, const std::string& schedule, doub
           .schedule = schedule,
           .dropout = dropout,
           .algorithm = info.name};
+}
+
+// A directed graph of eight whose agents send, and receive, more and less: a file.
+std::string lopsided_arcs() {
+  static const TempDir dir;
+  const auto path = (dir / "arcs.txt").string();
+  write_file(path, "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n6 7\n7 0\n0 2\n0 3\n0 4\n0 5\n1 5\n6 1\n");
+  return path;
 }
 
 // The networks that a method takes.
@@ -29,6 +39,8 @@ std::vector<ToyNetwork> networks_of(const AlgorithmInfo& info) {
     networks.push_back(changing(info, "one-peer", 0.2));
     networks.push_back(changing(info, "epidemic:2", 0.2));
   }
+  if (info.weighing == Weighing::senders)
+    networks.push_back(changing(info, "arcs:" + lopsided_arcs(), 0.2));
   return networks;
 }
 
@@ -152,6 +164,26 @@ TEST(PushSum, IsDecentralisedDescentWhereWeightsStayOne) {
   for (std::uint32_t round = 1; round <= 50; ++round) toy->algorithm->step(round);
   const auto w = toy->state("w");
   for (std::size_t i = 0; i < w.agents(); ++i) EXPECT_NEAR(w.row(i)[0], 1, 1e-13);
+}
+
+// Without gradients what is left is the average, though some agents are heard more than others.
+TEST(PushSum, FindsTheAverageOnADirectedGraph) {
+  auto network = changing(find_algorithm("push-sum"), "arcs:" + lopsided_arcs(), 0);
+  network.eta = 1e-300;
+  const auto toy = network.build();
+  for (const auto& [name, rows, copied] : toy->algorithm->state())
+    if (name == "X")
+      for (std::uint32_t i = 0; i < 8; ++i)
+        RngStream(1, Draw::test, i, 0).fill_normal(std::get<Rows*>(rows)->row(i));
+  const auto mean = mean_row(toy->state("X"));
+  for (std::uint32_t round = 1; round <= 150; ++round) toy->algorithm->step(round);
+  const auto w = toy->state("w");
+  double heaviest = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_LT(std::sqrt(squared_distance(toy->algorithm->iterates().row(i), mean)), 1e-6) << i;
+    heaviest = std::max(heaviest, w.row(i)[0]);
+  }
+  EXPECT_GT(heaviest, 1.5);
 }
 
 TEST(PushSum, WeightsMoveAndAddUp) {

@@ -13,5 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       porter::Graph(nodes, porter::decode_edges(text, "input", nodes));
     } catch (const porter::Error&) {
     }
+  try {
+    porter::decode_arcs(text, "input", 8);
+  } catch (const porter::Error&) {
+  }
   return 0;
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from slow.algorithms import ALGORITHMS
 from slow.cases import CASES, ROUNDS, to_toml
-from slow.changing import CHANGING
+from slow.changing import ARCS, CHANGING
 from slow.models import GRADIENTS, LOSSES, dimension
 from slow.network import one_way_ring
 from slow.randomness import MASK32, START, Stream, philox
@@ -69,6 +69,7 @@ def main():
         write = write_csv if name.endswith(".csv") else write_libsvm
         (folder / name).write_text(write(make_rows(name)))
     np.save(folder / "one_way.npy", one_way_ring(5))
+    (folder / "arcs.txt").write_text("".join(f"{i} {j}\n" for i, j in ARCS))
     for case in CASES:
         (folder / f"{case.name}.toml").write_text(to_toml(case))
         (folder / f"{case.name}.csv").write_text(run(case))

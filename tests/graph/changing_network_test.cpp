@@ -114,7 +114,8 @@ TEST(ChangingNetwork, OnePeerIsDoublyStochasticAndAveragesPowersOfTwoExactly) {
 
 TEST(ChangingNetwork, AnEpidemicKeepsTheSumsOfWhoeverMakesTheWeights) {
   for (const double dropout : {0.0, 0.3})
-    for (const char* meetings : {"epidemic:1", "epidemic:3", "epidemic:9", "one-peer"})
+    for (const char* meetings :
+         {"epidemic:1", "epidemic:3", "epidemic:9", "one-peer", "directed-exponential"})
       for (const auto weighing : {Weighing::receivers, Weighing::senders}) {
         const auto network = make("ring", 10, meetings, dropout, weighing);
         for (std::uint32_t t = 1; t <= 30; ++t) {
@@ -126,6 +127,43 @@ TEST(ChangingNetwork, AnEpidemicKeepsTheSumsOfWhoeverMakesTheWeights) {
             EXPECT_NEAR(weighing == Weighing::senders ? row_sum(W, i) : column_sum(W, i), 1, 1e-15);
         }
       }
+}
+
+// Arcs one way, the same in every step: a circle, and one agent that sends more than it receives.
+TEST(ChangingNetwork, ADirectedGraphIsWhatItsFileSays) {
+  const TempDir dir;
+  const auto path = (dir / "arcs.txt").string();
+  write_file(path, "0 1\n1 2\n2 0\n0 2  # and back\n");
+  const auto network = make("ring", 3, "arcs:" + path, 0, Weighing::senders);
+  const Dense expected = {{1. / 3, 1. / 3, 1. / 3}, {0, 0.5, 0.5}, {0.5, 0, 0.5}};
+  for (const std::uint32_t t : {1U, 2U, 9U}) {
+    const auto step = network.weights(t);
+    expect_fits(step, network.present(t));
+    const auto W = dense_of(step);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(W[i][j], expected[i][j], 1e-15);
+  }
+}
+
+TEST(ChangingNetwork, DirectedGraphsThatHaveNames) {
+  EXPECT_EQ(make_arcs("directed-ring", 3), (std::vector<Arc>{{0, 1}, {1, 2}, {2, 0}}));
+  EXPECT_EQ(make_arcs("directed-exponential", 4),
+            (std::vector<Arc>{{0, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 0}, {2, 3}, {3, 0}, {3, 1}}));
+  EXPECT_TRUE(make_arcs("directed-ring", 1).empty());
+  expect_error(ErrorKind::usage, {"directed-ring", "arcs:FILE", "ring"},
+               [] { make_arcs("ring", 3); });
+}
+
+TEST(ChangingNetwork, ADirectedGraphHasAWayFromEverybodyToEverybody) {
+  const TempDir dir;
+  const auto path = (dir / "arcs.txt").string();
+  write_file(path, "0 1\n1 2\n0 2\n");
+  expect_error(ErrorKind::usage, {path, "not strongly connected", "no way from agent 1 to agent 0"},
+               [&] { make_arcs("arcs:" + path, 3); });
+  write_file(path, "1 0\n1 2\n2 1\n");
+  expect_error(ErrorKind::usage, {"no way from agent 0 to agent 1"},
+               [&] { make_arcs("arcs:" + path, 3); });
+  expect_error(ErrorKind::io, {"no-such-file"}, [] { make_arcs("arcs:no-such-file", 4); });
 }
 
 TEST(ChangingNetwork, AMatchingIsMaximalAndDrawnAnew) {

@@ -24,6 +24,15 @@ TEST(EdgeList, NamesFileAndLineOfWhatIsWrong) {
   expect_error(ErrorKind::usage, {"e.txt:3", "already on line 1"}, decoding("0 1\n1 2\n1 0"));
 }
 
+TEST(EdgeList, ArcsHaveADirection) {
+  EXPECT_EQ(decode_arcs("2 0\n0 1\n1 0 # back\n", "a.txt", 3),
+            (std::vector<Arc>{{0, 1}, {1, 0}, {2, 0}}));
+  expect_error(ErrorKind::usage, {"a.txt:2", "arc 1 0", "already on line 1"},
+               [] { decode_arcs("1 0\n1 0\n", "a.txt", 3); });
+  expect_error(ErrorKind::usage, {"a.txt:1", "arc 1 1", "no arc to itself"},
+               [] { decode_arcs("1 1\n", "a.txt", 3); });
+}
+
 TEST(EdgeList, BecomesAGraphOrAnErrorThatNamesTheFile) {
   const TempDir dir;
   const auto path = (dir / "edges.txt").string();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "porter/graph/absences.hpp"
@@ -19,12 +20,21 @@ struct Meetings {
     one_peer,  ///< "one-peer": agent i sends to i + 2^k (mod n), k = 0, 1, ... step by step
     matching,  ///< "matching": pairs of neighbours, drawn anew, who meet in the middle
     epidemic,  ///< "epidemic:K": every agent sends to K others, drawn anew
+    directed,  ///< "directed-ring", "directed-exponential", "arcs:FILE": arcs that stay
   };
   Kind kind = Kind::fixed;
-  std::uint32_t peers = 0;  ///< K of an epidemic
+  std::uint32_t peers = 0;    ///< K of an epidemic
+  std::string directed = {};  ///< the spec of a directed graph, as make_arcs takes it
 };
 /// Error{usage} naming the known ones.
 Meetings parse_meetings(std::string_view spec);
+
+/// From whom to whom.
+using Arc = std::pair<std::uint32_t, std::uint32_t>;
+/// The arcs of a directed graph, ascending: "directed-ring" (i to i + 1), "directed-exponential" (i
+/// to i + 1, 2, 4, ... modulo n) or "arcs:FILE", a text with one arc 'SENDER RECEIVER' per line.
+/// Error{usage} on a loop, an arc that is given twice, or where some agent cannot reach another.
+std::vector<Arc> make_arcs(std::string_view spec, std::size_t nodes);
 
 /// Name, a valid spec, and one line of help for each kind, in table order.
 using MeetingsInfo = GraphInfo;
@@ -65,8 +75,8 @@ struct StepWeights {
 /// step drives agents apart. (Weights below 0 are refused: where only these remained, one would.)
 ///
 /// one_peer is a permutation and the identity, half each: doubly stochastic, and for n = 2^k every
-/// log2(n) steps in a row are the exact average. With absences, and in an epidemic, sums of one
-/// side only can be 1, those that `weighing` says.
+/// log2(n) steps in a row are the exact average. With absences, in an epidemic and on a directed
+/// graph sums of one side only can be 1, those that `weighing` says.
 class ChangingNetwork {
  public:
   struct Options {
@@ -76,8 +86,8 @@ class ChangingNetwork {
     std::uint64_t seed = 1;
     std::uint32_t gossip = 1;  ///< steps per round; agents are absent for whole rounds
   };
-  /// Error{usage} if an epidemic has more peers than there are others, or where `fixed` meetings
-  /// with absences have a W that is not symmetric or has negative weights.
+  /// Error{usage} if an epidemic has more peers than there are others, if make_arcs throws, or
+  /// where `fixed` meetings with absences have a W that is not symmetric or has negative weights.
   ChangingNetwork(const Graph& graph, const MixingMatrix& weights, Options options);
 
   /// Who takes part in round 1, 2, ..., ascending.
@@ -87,8 +97,6 @@ class ChangingNetwork {
   const Options& options() const { return options_; }
 
  private:
-  using Arc = std::pair<std::uint32_t, std::uint32_t>;  // sender, receiver
-
   std::vector<bool> presence(std::uint32_t round) const;
   StepWeights fixed_weights(const std::vector<bool>& here) const;
   StepWeights arc_weights(std::vector<Arc> arcs) const;
@@ -100,6 +108,7 @@ class ChangingNetwork {
   std::vector<Graph::Edge> edges_;
   MixingMatrix mixing_;
   Options options_;
+  std::vector<Arc> arcs_;  // of a directed graph
 };
 
 }  // namespace porter

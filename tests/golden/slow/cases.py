@@ -149,6 +149,7 @@ CASES = [
     Case("dsgt_one_peer", algorithm="dsgt", seed=62, step=0.05, schedule="one-peer"),
     Case("dsgt_matching", algorithm="dsgt", seed=64, step=0.05, schedule="matching", dropout="0.2"),
     Case("push_sum", algorithm="push-sum", seed=63, step=0.05, schedule="epidemic:2", dropout="0.2", gossip=2),
+    Case("push_sum_directed", algorithm="push-sum", seed=69, step=0.05, schedule="arcs:arcs.txt", dropout="0.1"),
     Case("soteriafl_svrg", algorithm="soteriafl-svrg", seed=27, step=0.1, clip="smooth:1.0", sigma=0.05,
          compressor="random_k:0.25", unbiased=True, snapshot=0.1),
     Case("cdp_sgd", algorithm="cdp-sgd", seed=28, step=0.1, clip="smooth:1.0", sigma=0.05, compressor="random_k:0.5",
