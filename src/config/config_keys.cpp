@@ -452,8 +452,8 @@ std::vector<ConfigKey> make_keys() {
           "labels in the order of class numbers; needed for files with secret noise", read_classes),
       row(
           "data.split", [](auto& config) -> auto& { return config.split; },
-          "shuffled, contiguous, by-label, dirichlet:A", "how training rows are given to agents",
-          parsed(parse_split)),
+          "shuffled, contiguous, by-label, dirichlet:A, sizes:S,S,..., quantity:A",
+          "how training rows are given to agents", parsed(parse_split)),
       only_where([](const Config& config) { return config.data.holdout > 0; },
                  number_row(KEY(data.holdout), kPartOrNone,
                             "share of the rows that becomes the test set, where there is none")),

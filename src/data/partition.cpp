@@ -15,10 +15,9 @@ namespace porter {
 namespace {
 
 constexpr std::pair<std::string_view, Split::Kind> kKinds[] = {
-    {"shuffled", Split::Kind::shuffled},
-    {"contiguous", Split::Kind::contiguous},
-    {"by-label", Split::Kind::by_label},
-    {"dirichlet", Split::Kind::dirichlet}};
+    {"shuffled", Split::Kind::shuffled}, {"contiguous", Split::Kind::contiguous},
+    {"by-label", Split::Kind::by_label}, {"dirichlet", Split::Kind::dirichlet},
+    {"sizes", Split::Kind::sizes},       {"quantity", Split::Kind::quantity}};
 
 constexpr double kExpReach = 708;  // of exact_exp
 
@@ -77,28 +76,79 @@ std::vector<std::uint32_t> dirichlet_rows(const Dataset& data, std::size_t agent
   return out;
 }
 
+std::vector<double> parse_sizes(std::string_view text) {
+  std::vector<double> sizes;
+  auto rest = split_spec(text).argument.value_or("");
+  while (true) {
+    const auto cell = rest.substr(0, rest.find(','));
+    const auto size = parse_number<double>(cell);
+    require(size && *size > 0 && std::isfinite(*size), ErrorKind::usage,
+            "expected sizes:S,S,... with a number above 0 for each agent, found \"", text, "\"");
+    sizes.push_back(*size);
+    if (cell.size() == rest.size()) return sizes;
+    rest.remove_prefix(cell.size() + 1);
+  }
+}
+
+// How many rows each agent gets, all together.
+std::vector<std::size_t> unequal_counts(const Split& split, std::size_t rows, std::size_t agents,
+                                        std::uint64_t seed) {
+  auto shares = split.sizes;
+  RngStream rng(seed, Draw::split, 0, 1);
+  if (split.kind == Split::Kind::quantity) shares = dirichlet_variate(agents, split.alpha, rng);
+  require(shares.size() == agents, ErrorKind::usage, "data.split: expected ", agents,
+          " sizes, as many as there are agents, found ", shares.size(), " in \"", to_string(split),
+          "\"");
+  auto counts = round_to_sum(shares, rows);
+  const auto none = std::ranges::find(counts, std::size_t{0});
+  require(none == counts.end(), ErrorKind::usage, "data.split: \"", to_string(split),
+          "\" leaves agent ", none - counts.begin(), " without any of the ", rows, " rows");
+  return counts;
+}
+
+// Runs of the longest length, filled up with kNoRow.
+std::vector<std::uint32_t> in_equal_runs(std::span<const std::uint32_t> rows,
+                                         const std::vector<std::size_t>& counts) {
+  const std::size_t m = *std::ranges::max_element(counts);
+  std::vector<std::uint32_t> out;
+  for (const auto count : counts) {
+    out.insert(out.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count));
+    out.resize(out.size() + m - count, kNoRow);
+    rows = rows.subspan(count);
+  }
+  return out;
+}
+
 }  // namespace
 
 Split parse_split(std::string_view text) {
   const auto spec = split_spec(text);
   for (const auto& [name, kind] : kKinds) {
     if (spec.name != name) continue;
-    if (kind != Split::Kind::dirichlet && !spec.argument) return {kind};
+    if (kind == Split::Kind::sizes) return {kind, 0, parse_sizes(text)};
+    const bool has_law = kind == Split::Kind::dirichlet || kind == Split::Kind::quantity;
+    if (!has_law && !spec.argument) return {kind};
     // Beyond these bounds the law is a point mass in doubles, at a corner or at the middle.
     const auto alpha = spec.number<double>();
-    if (kind != Split::Kind::dirichlet) break;
-    require(alpha && *alpha >= 1e-6 && *alpha <= 1e6, ErrorKind::usage,
-            "expected dirichlet:A with A from 1e-6 to 1e6, found \"", text, "\"");
+    if (!has_law) break;
+    require(alpha && *alpha >= 1e-6 && *alpha <= 1e6, ErrorKind::usage, "expected ", name,
+            ":A with A from 1e-6 to 1e6, found \"", text, "\"");
     return {kind, *alpha};
   }
-  fail(ErrorKind::usage, "expected shuffled, contiguous, by-label or dirichlet:A, found \"", text,
-       "\"");
+  fail(ErrorKind::usage,
+       "expected shuffled, contiguous, by-label, dirichlet:A, sizes:S,S,... or quantity:A, found "
+       "\"",
+       text, "\"");
 }
 
 std::string to_string(const Split& split) {
-  if (split.kind == Split::Kind::dirichlet) return "dirichlet:" + shortest(split.alpha);
-  return std::string(
+  std::string text(
       std::ranges::find(kKinds, split.kind, [](const auto& row) { return row.second; })->first);
+  if (split.kind == Split::Kind::dirichlet || split.kind == Split::Kind::quantity)
+    text += ':' + shortest(split.alpha);
+  for (std::size_t i = 0; i < split.sizes.size(); ++i)
+    text += (i == 0 ? ':' : ',') + shortest(split.sizes[i]);
+  return text;
 }
 
 // Marsaglia, Tsang: A simple method for generating gamma variables, ACM TOMS 2000. For alpha < 1,
@@ -162,7 +212,7 @@ std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agent
 
   std::vector<std::uint32_t> rows(data.rows());
   std::iota(rows.begin(), rows.end(), 0U);
-  if (split.kind == Split::Kind::shuffled) {
+  if (split.kind == Split::Kind::shuffled || split.is_unequal()) {
     RngStream rng(seed, Draw::split, 0, 0);
     shuffle_rows(rows, rng);
   } else if (split.kind == Split::Kind::by_label) {
@@ -172,8 +222,25 @@ std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agent
   } else if (split.kind == Split::Kind::dirichlet) {
     rows = dirichlet_rows(data, agents, split.alpha, seed);
   }
+  if (split.is_unequal())
+    return in_equal_runs(rows, unequal_counts(split, data.rows(), agents, seed));
   rows.resize(data.rows() / agents * agents);
   return rows;
+}
+
+Dataset dealt_rows(const Dataset& data, std::size_t agents, std::vector<std::uint32_t> rows) {
+  const std::size_t m = rows.size() / agents;
+  std::vector<std::uint8_t> voids(rows.size());
+  for (std::size_t place = 0; place < rows.size(); ++place)
+    if (rows[place] == kNoRow) {
+      rows[place] = rows[place / m * m];  // each agent has a first row
+      voids[place] = 1;
+    }
+  auto out = select_rows(data, rows);
+  if (std::ranges::find(voids, 1) == voids.end()) return out;
+  out.voids.resize(rows.size());
+  for (std::size_t place = 0; place < rows.size(); ++place) out.voids[place] |= voids[place];
+  return out;
 }
 
 }  // namespace porter

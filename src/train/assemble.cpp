@@ -118,6 +118,10 @@ void use_data(RunParts& parts, bool own_model) {
     facts.notes.push_back("data.split: \"" + to_string(config.split) +
                           "\" deals the records by their labels, so one label decides about the "
                           "records of several agents, which no epsilon covers");
+  if (config.split.is_unequal() && !data.holder && !pooled)
+    facts.notes.push_back(concat(
+        "data.split: m = ", m, " is that of the agent with the most records. All draw at the rate ",
+        "b/m, so that a record counts, and has an epsilon, that is the same at every agent"));
   if (data.holder) return;  // who has some of the data evaluates nothing
   const auto& info = find_model(config.model.name);
   // When a run with secret noise is evaluated does not depend on how many entries of its records

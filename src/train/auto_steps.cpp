@@ -76,12 +76,13 @@ Scales public_scales(const RunParts& parts, double curvature) {
   return {bound, bound, tau * tau, exact_log(double(classes))};
 }
 
-// An even sample of the rows.
+// An even sample of the rows, without those that count for nothing.
 std::vector<Sample> some_rows(const Dataset& data) {
   constexpr std::size_t kMostRows = 1000;
   const auto rows = std::min(data.rows(), kMostRows);
   std::vector<Sample> sample;
-  for (std::size_t i = 0; i < rows; ++i) sample.push_back(data[i * data.rows() / rows]);
+  for (std::size_t i = 0; i < rows; ++i)
+    if (const auto row = i * data.rows() / rows; !data.is_void(row)) sample.push_back(data[row]);
   return sample;
 }
 

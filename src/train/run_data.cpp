@@ -12,9 +12,8 @@ namespace {
 
 std::shared_ptr<const Dataset> deal(const Dataset& train, const Config& config) {
   const std::size_t agents = config.network.agents;
-  const auto rows = partition_rows(train, agents, config.split, config.run.seed);
-  const std::size_t each = rows.size() / agents;
-  return std::make_shared<const Dataset>(select_rows(train, std::span(rows).first(each * agents)));
+  return std::make_shared<const Dataset>(
+      dealt_rows(train, agents, partition_rows(train, agents, config.split, config.run.seed)));
 }
 
 // All that load_data looks at.

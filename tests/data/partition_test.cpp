@@ -93,6 +93,61 @@ TEST(Partition, DirichletSkewGrowsAsAFalls) {
   EXPECT_GT(skew(data, "dirichlet:0.01"), 0.85);
 }
 
+// The runs of the agents without the places that are nobody's.
+std::vector<std::vector<std::uint32_t>> holdings(const std::vector<std::uint32_t>& rows,
+                                                 std::size_t agents) {
+  const auto m = static_cast<std::ptrdiff_t>(rows.size() / agents);
+  std::vector<std::vector<std::uint32_t>> held;
+  for (auto run = rows.begin(); run != rows.end(); run += m) {
+    const auto end = std::find(run, run + m, kNoRow);
+    EXPECT_EQ(std::count(end, run + m, kNoRow), run + m - end);  // behind the rows only
+    held.emplace_back(run, end);
+  }
+  return held;
+}
+
+TEST(Partition, UnequalSharesHandOutEveryRowOnce) {
+  for (const char* split : {"sizes:5,3,2", "sizes:1,1e-1,1", "quantity:0.5", "quantity:100"}) {
+    SCOPED_TRACE(split);
+    const auto held = holdings(partition_rows(three_classes(101), 3, parse_split(split), 3), 3);
+    std::set<std::uint32_t> all;
+    std::size_t most = 0;
+    for (const auto& rows : held) {
+      all.insert(rows.begin(), rows.end());
+      most = std::max(most, rows.size());
+    }
+    EXPECT_EQ(all.size(), 101U);
+    EXPECT_EQ(held[0].size() + held[1].size() + held[2].size(), 101U);
+    EXPECT_EQ(most, partition_rows(three_classes(101), 3, parse_split(split), 3).size() / 3);
+  }
+  const auto held =
+      holdings(partition_rows(three_classes(100), 3, parse_split("sizes:5,3,2"), 1), 3);
+  EXPECT_EQ(held[0].size(), 50U);
+  EXPECT_EQ(held[1].size(), 30U);
+  EXPECT_EQ(held[2].size(), 20U);
+}
+
+TEST(Partition, PlacesOfNobodyHoldRowsThatDoNotCount) {
+  const auto data = three_classes(10);
+  const auto rows = partition_rows(data, 2, parse_split("sizes:4,1"), 1);
+  const auto dealt = dealt_rows(data, 2, rows);
+  ASSERT_EQ(dealt.rows(), 16U);
+  EXPECT_EQ(dealt.void_rows(), 6U);
+  for (std::size_t place = 0; place < 16; ++place) {
+    EXPECT_EQ(dealt.is_void(place), rows[place] == kNoRow);
+    const auto row = rows[place] == kNoRow ? rows[8] : rows[place];  // of the same agent
+    EXPECT_EQ(dealt.values[place], data.values[row]);
+    EXPECT_EQ(dealt.labels[place], data.labels[row]);
+  }
+  EXPECT_TRUE(dealt_rows(data, 2, partition_rows(data, 2, {}, 1)).voids.empty());
+}
+
+TEST(Partition, SplitsAreReadAsTheyAreWritten) {
+  for (const char* split :
+       {"shuffled", "by-label", "dirichlet:0.5", "sizes:0.5,0.25,2", "sizes:1", "quantity:3"})
+    EXPECT_EQ(to_string(parse_split(split)), split);
+}
+
 TEST(Partition, RefusesWhatCannotBe) {
   const auto data = three_classes(5);
   const auto error = [&](std::size_t agents, std::string_view split, const Dataset& set) {
@@ -108,11 +163,24 @@ TEST(Partition, RefusesWhatCannotBe) {
             "network.agents: expected at most 5, as many as there are training rows, found 6");
   EXPECT_EQ(error(0, "shuffled", data), "network.agents: expected at least 1, found 0");
   EXPECT_EQ(error(2, "random", data),
-            "expected shuffled, contiguous, by-label or dirichlet:A, found \"random\"");
+            "expected shuffled, contiguous, by-label, dirichlet:A, sizes:S,S,... or quantity:A, "
+            "found \"random\"");
   for (const auto* split : {"dirichlet:", "dirichlet:0", "dirichlet:-1", "dirichlet:nan",
                             "dirichlet:inf", "dirichlet:x", "dirichlet:1e-7"})
     EXPECT_EQ(error(2, split, data),
               std::string("expected dirichlet:A with A from 1e-6 to 1e6, found \"") + split + "\"");
+  for (const auto* split : {"sizes:", "sizes", "sizes:1,", "sizes:1,0", "sizes:1,-1", "sizes:1,,2",
+                            "sizes:inf,1", "sizes:1;2"})
+    EXPECT_EQ(error(2, split, data),
+              std::string("expected sizes:S,S,... with a number above 0 for each agent, found \"") +
+                  split + "\"");
+  EXPECT_EQ(error(2, "sizes:1,2,3", data),
+            "data.split: expected 2 sizes, as many as there are agents, found 3 in "
+            "\"sizes:1,2,3\"");
+  EXPECT_EQ(error(2, "sizes:1,100", data),
+            "data.split: \"sizes:1,100\" leaves agent 0 without any of the 5 rows");
+  EXPECT_EQ(error(2, "quantity:0", data),
+            "expected quantity:A with A from 1e-6 to 1e6, found \"quantity:0\"");
   auto regression = data;
   regression.classes.clear();
   EXPECT_EQ(error(2, "dirichlet:1", regression),

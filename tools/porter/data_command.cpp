@@ -86,17 +86,20 @@ void split(const DataArguments& options) {
   const auto data = options.load().train;
   const auto rows = partition_rows(data, options.agents, parse_split(options.split), options.seed);
   const auto m = rows.size() / options.agents;
+  auto left_over = data.rows();
   Json agents = Json::array();
   std::string table = fmt::format("{:>6} {:>8}", "agent", "samples");
   for (const auto& label : data.classes)
     table += fmt::format(" {:>8}", "[" + without_controls(label) + "]");
   for (std::size_t agent = 0; agent < options.agents; ++agent) {
-    const auto counts = class_counts(data, std::span(rows).subspan(agent * m, m));
-    agents.push_back({{"agent", agent}, {"samples", m}, {"class_counts", counts}});
-    table += fmt::format("\n{:>6} {:>8}", agent, m);
+    const auto run = std::span(rows).subspan(agent * m, m);
+    const auto own = m - static_cast<std::size_t>(std::ranges::count(run, kNoRow));
+    const auto counts = class_counts(data, run.first(own));
+    agents.push_back({{"agent", agent}, {"samples", own}, {"class_counts", counts}});
+    table += fmt::format("\n{:>6} {:>8}", agent, own);
     for (const auto count : counts) table += fmt::format(" {:>8}", count);
+    left_over -= own;
   }
-  const auto left_over = data.rows() - rows.size();
   if (options.json)
     fmt::print("{}\n", json_text({{"split", options.split},
                                   {"seed", options.seed},

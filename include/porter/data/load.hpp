@@ -20,10 +20,16 @@ namespace porter {
 ///   contiguous    in the order of the file
 ///   by-label      sorted by class, stable
 ///   dirichlet:A   class proportions of each agent drawn from the Dirichlet(A) law
+///   sizes:S,S,... at random, agents' numbers of rows as S to each other
+///   quantity:A    at random, these shares drawn from the Dirichlet(A) law
 struct Split {
-  enum class Kind { shuffled, contiguous, by_label, dirichlet };
+  enum class Kind { shuffled, contiguous, by_label, dirichlet, sizes, quantity };
   Kind kind = Kind::shuffled;
-  double alpha = 0;  ///< of dirichlet
+  double alpha = 0;                ///< of dirichlet and quantity
+  std::vector<double> sizes = {};  ///< of sizes, one for each agent
+
+  /// Whether agents hold different numbers of rows.
+  bool is_unequal() const { return kind == Kind::sizes || kind == Kind::quantity; }
 
   /// Whether a row's label decides who holds it.
   bool by_labels() const { return kind == Kind::by_label || kind == Kind::dirichlet; }
@@ -34,9 +40,14 @@ std::string to_string(const Split& split);
 
 /// The rows of `data` in an order such that agent i holds the i-th run of m = floor(rows / agents)
 /// rows; the at most agents - 1 rows left over belong to nobody and are not in it, so its size is
-/// agents * m. Error{usage} for more agents than rows.
+/// agents * m. Where agents hold different numbers m is the largest, and places behind an agent's
+/// last row are kNoRow. Error{usage} for more agents than rows, or an agent without any.
+inline constexpr std::uint32_t kNoRow = 0xFFFFFFFF;
 std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agents,
                                           const Split& split, std::uint64_t seed);
+/// These rows. At a place of nobody is a row of the same agent that counts for nothing
+/// (Dataset::voids).
+Dataset dealt_rows(const Dataset& data, std::size_t agents, std::vector<std::uint32_t> rows);
 
 /// Which of equal parts of the rows is the test set: number 1 to `of`; 0 of 0: none.
 struct Fold {
