@@ -12,7 +12,7 @@
 
 #include "core/vector_math.hpp"
 #include "gossip.hpp"
-#include "led_correction.hpp"
+#include "algo/led_correction.hpp"
 #include "methods.hpp"
 
 namespace porter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "led_correction.hpp"
+#include "algo/led_correction.hpp"
 
 #include <algorithm>
 #include <cmath>

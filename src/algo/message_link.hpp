@@ -12,7 +12,7 @@
 #include "message.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "round_clock.hpp"
-#include "sweep_mask.hpp"
+#include "algo/sweep_mask.hpp"
 #include "team.hpp"
 
 namespace porter {

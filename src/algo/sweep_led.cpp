@@ -28,8 +28,8 @@
 // clang-format on
 #include <cmath>
 
+#include "algo/led_correction.hpp"
 #include "core/vector_math.hpp"
-#include "led_correction.hpp"
 #include "message_link.hpp"
 #include "methods.hpp"
 #include "swept_steps.hpp"
@@ -37,12 +37,10 @@
 namespace porter {
 namespace {
 
-// Noise is in a repair, too, so not all of it is held to be the drift's.
-constexpr double kMostCorrection = 0.7;
-
 double correction(const AlgorithmSetup& setup, const SweptSteps& steps) {
   const auto lowest = steps.lowest();
-  return lowest ? led_correction(*lowest, kMostCorrection) : led_correction(setup, kMostCorrection);
+  return lowest ? led_correction(*lowest, kSweepLedCorrection)
+                : led_correction(setup, kSweepLedCorrection);
 }
 
 class SweepLed final : public Algorithm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sweep_mask.hpp"
+#include "algo/sweep_mask.hpp"
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "compress/entries.hpp"
 #include "compressors.hpp"
 #include "core/sampling.hpp"
 #include "core/vectors.hpp"
@@ -20,10 +21,8 @@ void flag(std::span<const std::uint32_t> words, std::int64_t limit, std::uint32_
       const auto* w = words.data() + 2 * at;
       const auto size = std::min<std::size_t>(32, count - at);
       std::uint32_t bits = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        const auto u = (std::uint64_t{w[2 * i + 1]} << 32 | w[2 * i]) >> 11;
-        bits |= (static_cast<std::int64_t>(u) < limit ? 1U : 0U) << i;
-      }
+      for (std::size_t i = 0; i < size; ++i)
+        bits |= (is_kept(w[2 * i], w[2 * i + 1], limit) ? 1U : 0U) << i;
       bitmap[at / 32] = bits;
     }
   });

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "compress/entries.hpp"
 #include "core/sampling.hpp"
 #include "core/vectors.hpp"
 #include "porter/core/rng.hpp"
@@ -19,16 +19,11 @@ namespace {
 constexpr std::size_t kSample = 2048;
 constexpr int kMagnitudeBits = 31;
 
-// The bits of |value|, which grow with it.
-PORTER_INLINE inline std::uint32_t magnitude(float value) {
-  return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF;
-}
-
 // How many magnitudes reach the threshold.
 std::size_t count_from(std::uint32_t threshold, std::span<const float> x) {
   return with_vectors([=]<Width>() PORTER_INLINE {
     std::uint32_t count = 0;
-    for (const float value : x) count += magnitude(value) >= threshold ? 1U : 0U;
+    for (const float value : x) count += magnitude_bits(value) >= threshold ? 1U : 0U;
     return count;
   });
 }
@@ -65,11 +60,11 @@ void flag(std::uint32_t threshold, std::span<const float> x, std::span<std::uint
     for (std::size_t w = 0; w < whole; ++w) {
       std::uint32_t bits = 0;
       for (std::size_t i = 0; i < 32; ++i)
-        bits |= (magnitude(x[32 * w + i]) >= threshold ? 1U : 0U) << i;
+        bits |= (magnitude_bits(x[32 * w + i]) >= threshold ? 1U : 0U) << i;
       bitmap[w] = bits;
     }
     for (std::size_t i = 32 * whole; i < x.size(); ++i)
-      bitmap[whole] |= (magnitude(x[i]) >= threshold ? 1U : 0U) << (i - 32 * whole);
+      bitmap[whole] |= (magnitude_bits(x[i]) >= threshold ? 1U : 0U) << (i - 32 * whole);
   });
 }
 
@@ -99,7 +94,7 @@ void keep_largest(std::size_t k, std::vector<float>& x, std::vector<std::uint32_
   std::size_t ties = k - count_from(threshold + 1, x);  // how many that equal it are kept
   std::size_t kept = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto m = magnitude(x[i]);
+    const auto m = magnitude_bits(x[i]);
     const bool tie = m == threshold && ties > 0;
     x[kept] = x[i];
     positions[kept] = positions[i];

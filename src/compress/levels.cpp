@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compress/entries.hpp"
 #include "compressors.hpp"
 #include "core/vectors.hpp"
 #include "floats.hpp"
@@ -25,35 +26,23 @@ float norm_rounded_up(std::span<const float> x) {
 void quantise(std::span<const float> x, double norm, std::int32_t top, const std::uint32_t* words,
               std::uint32_t* codes) {
   with_vectors([=]<Width>() PORTER_INLINE {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      // The two words of rng.uniform(): both parts and their sum are exact.
-      const double u = static_cast<double>(words[2 * i + 1]) * 0x1p-32 +
-                       static_cast<double>(words[2 * i] >> 11) * 0x1p-53;
-      const double ratio = top * std::abs(double{x[i]}) / norm;
-      // u close to 1 may round the sum up to s + 1.
-      const std::int32_t level = std::min(top, static_cast<std::int32_t>(ratio + u));
-      codes[i] = static_cast<std::uint32_t>(level + (x[i] < 0 && level > 0 ? top + 1 : 0));
-    }
+    for (std::size_t i = 0; i < x.size(); ++i)
+      codes[i] = level_code(x[i], norm, top, words[2 * i], words[2 * i + 1]);
   });
 }
 
 void restore(std::span<float> out, double norm, std::int32_t top, double divisor,
              const std::uint32_t* codes) {
   with_vectors([=]<Width>() PORTER_INLINE {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const auto code = static_cast<std::int32_t>(codes[i]);
-      const auto magnitude = static_cast<float>(norm * (code & top) / (top * divisor));
-      out[i] = code > top ? -magnitude : magnitude;
-    }
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = level_value(codes[i], norm, top, divisor);
   });
 }
 
 }  // namespace
 
 double Levels::omega(std::size_t dim) const {
-  const double s = top_;
-  const auto d = static_cast<double>(dim);
-  return std::min(d / (s * s), std::sqrt(d) / s);
+  return level_omega(top_, static_cast<double>(dim));
 }
 
 void Levels::encode(RngStream rng, double divisor, Decoded& x, Payload& payload) const {

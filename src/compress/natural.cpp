@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "compress/entries.hpp"
 #include "compressors.hpp"
 #include "core/vectors.hpp"
 #include "packing.hpp"
@@ -10,29 +11,23 @@
 namespace porter {
 namespace {
 
-constexpr unsigned kCodeBits = 9, kMantissaBits = 23;
-constexpr std::uint32_t kTopExponent = 254;  // the exponent field of 2^127
+constexpr unsigned kCodeBits = kNaturalBits;
+constexpr std::uint32_t kTopExponent = kNaturalTop >> kMantissaBits;
 
 void check_range(std::span<const float> x) {
-  constexpr std::uint32_t kLargest = kTopExponent << kMantissaBits;
   std::uint32_t largest = 0;
-  for (const float value : x)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF);
-  require(largest <= kLargest, ErrorKind::numeric,
+  for (const float value : x) largest = std::max(largest, magnitude_bits(value));
+  require(largest <= kNaturalTop, ErrorKind::numeric,
           "natural compresses entries of magnitude up to 2^127, got ",
           std::bit_cast<float>(largest));
 }
 
-// Rounds x and gives the codes. (w >> 11) 2^-53 < m 2^-23 for the 64 bits w of a uniform says no
-// more than (w >> 41) < m, and the upper word alone decides that.
+// Rounds x and gives the codes.
 void round(std::span<float> x, const std::uint32_t* words, std::uint32_t* codes) {
   with_vectors([=]<Width>() PORTER_INLINE {
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const auto bits = std::bit_cast<std::uint32_t>(x[i]);
-      const std::uint32_t up = (words[2 * i + 1] >> 9) < (bits & 0x7FFFFF) ? 1 : 0;
-      const auto code = (bits >> kMantissaBits) + up;  // sign and exponent field
-      codes[i] = (bits & 0x7F800000) != 0 ? code : 0;
-      x[i] = std::bit_cast<float>(codes[i] << kMantissaBits);
+      codes[i] = natural_code(x[i], words[2 * i + 1]);
+      x[i] = natural_value(codes[i]);
     }
   });
 }
@@ -75,7 +70,7 @@ class Natural final : public Compressor {
       const auto exponent = code & 0xFF;
       require(exponent <= kTopExponent && (exponent > 0 || code == 0), ErrorKind::protocol,
               "a compressed vector holds the code ", code, ", expected 0 or a power of two");
-      value = std::bit_cast<float>(code << kMantissaBits);
+      value = natural_value(code);
     }
     codes.finish();
   }

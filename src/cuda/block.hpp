@@ -59,6 +59,13 @@ PORTER_DEVICE inline std::uint32_t atomic_or(std::uint32_t* to, std::uint32_t va
   return old;
 #endif
 }
+PORTER_DEVICE inline void atomic_add(std::uint32_t* to, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(to, value);
+#else
+  *to += value;
+#endif
+}
 PORTER_DEVICE inline void atomic_min(std::uint32_t* to, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   atomicMin(to, value);

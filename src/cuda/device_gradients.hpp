@@ -30,6 +30,8 @@ class DeviceGradients {
         net_(kind_ == Kind::linear
                  ? Perceptron{}
                  : perceptron_of(request.model, setup.problem.train.features, request.scores)),
+        slope_{!is_regression(request.model),
+               regression_loss(request.model).value_or(LossKind::squared)},
         clipping_(clipping_of(setup.gradients)),
         data_(device, setup.problem.train, kind_ != Kind::linear, kind_ == Kind::batch),
         rows_(data_.rows()),
@@ -59,7 +61,7 @@ class DeviceGradients {
       device_.launch({agents_, 1}, scratch_.data() ? 0 : kernel.bytes(), kernel);
     }
     if (kind_ == Kind::linear)
-      device_.launch({agents_, 1}, kSumBytes, logistic_kernel(X));
+      device_.launch({agents_, 1}, kSumBytes, linear_kernel(X));
     else if (kind_ == Kind::sample)
       device_.launch({agents_, 1}, kSumBytes, sample_kernel(X));
     else
@@ -145,7 +147,7 @@ class DeviceGradients {
             .scratch = scratch_.data()};
   }
 
-  LogisticKernel<Real> logistic_kernel(const Real* X) const {
+  LinearKernel<Real> linear_kernel(const Real* X) const {
     const std::size_t matrix = agents_ * stride_, samples = agents_ * rows_.batch;
     double* const after = wide_.data() + matrix;  // with batches: R, slopes, factors
     const bool batches = rows_.batch > 1;
@@ -159,7 +161,8 @@ class DeviceGradients {
             batches ? after : nullptr,
             batches ? after + matrix : nullptr,
             batches ? after + matrix + samples : nullptr,
-            scales_.data()};
+            scales_.data(),
+            slope_};
   }
 
   SampleKernel<Real> sample_kernel(const Real* X) const {
@@ -205,6 +208,7 @@ class DeviceGradients {
   std::uint32_t dim_, stride_;
   Kind kind_;
   Perceptron net_;
+  ScoreSlope slope_;
   Clipping clipping_;
   DeviceData<Real> data_;
   SampleRows rows_;

@@ -3,13 +3,26 @@
 
 #include "clipping.hpp"
 #include "core/exp_parts.hpp"
+#include "model/residual_slope.hpp"
 #include "sample_rows.hpp"
 
 namespace porter::cuda {
 
-/// linear_gradient_sum of the logistic loss, block x for agent x: row x of G, up to scale[x].
+/// The derivative by the score of a loss that is a function of one score.
+struct ScoreSlope {
+  bool logistic;  ///< else that of a regression
+  LossKind loss;
+
+  PORTER_DEVICE double operator()(double score, float label) const {
+    if (!logistic) return residual_slope(loss, score - double{label});
+    const double y = label > 0 ? 1 : -1;
+    return -y / (1 + exp_of(y * score));
+  }
+};
+
+/// linear_gradient_sum of such a loss, block x for agent x: row x of G, up to scale[x].
 template <class Real>
-struct LogisticKernel {
+struct LinearKernel {
   static constexpr int kThreads = 256;
 
   SampleRows rows;
@@ -21,11 +34,7 @@ struct LogisticKernel {
   double* slopes;   ///< agent x batch; null for one sample
   double* factors;  ///< the same
   double* scales;
-
-  PORTER_DEVICE static double slope(double score, float label) {
-    const double y = label > 0 ? 1 : -1;
-    return -y / (1 + exp_of(y * score));
-  }
+  ScoreSlope slope;
 
   PORTER_DEVICE void operator()(const Block& block) const {
     const std::size_t agent = block.x;

@@ -12,9 +12,12 @@
 namespace porter::cuda {
 namespace {
 
-constexpr std::string_view kMethods[] = {"porter-dp", "porter-gc", "beer"};
-constexpr std::string_view kModels[] = {"logistic", "softmax", "mlp"};
-constexpr std::string_view kCompressors[] = {"random_k", "identity"};
+constexpr std::string_view kMethods[] = {"porter-dp", "porter-gc", "porter-sweep", "sweep-led",
+                                         "beer",      "motef",     "choco-sgd",    "dsgd",
+                                         "dp-dsgd",   "dsgt"};
+constexpr std::string_view kModels[] = {"logistic", "linear", "softmax", "mlp"};
+constexpr std::string_view kCompressors[] = {"identity", "random_k", "bernoulli", "top_k",
+                                             "qsgd",     "gsgd",     "sign",      "natural"};
 
 template <class Names>
 void expect_one_of(const char* key, std::string_view value, std::string_view name,
@@ -44,8 +47,10 @@ void expect_model(const RunParts& parts) {
   expect(!parts.own_model && !parts.own_method && !parts.own_compressor,
          "a model, method or compressor of one's own");
   expect_one_of("model.name", model.name, model.name, kModels);
-  expect(!is_regression(model), "a regression (model.loss)");
   const auto& info = find_model(model.name);
+  expect(!is_regression(model) || info.single_score(),
+         concat("a regression (model.loss) by model.name = \"", model.name, '"'));
+  expect(parts.data.train->outputs == 1, "several targets (data.targets)");
   expect(!info.layered || model.hidden.size() < kMaxLayers,
          concat("more than ", kMaxLayers - 1, " hidden layers (model.hidden)"));
   expect(info.single_score() || model.lambda == 0 || parts.facts.batch == 1,
@@ -60,8 +65,9 @@ Request offered(const RunParts& parts) {
   expect_one_of("algorithm.name", algorithm.name, algorithm.name, kMethods);
   expect_one_of("algorithm.compressor", algorithm.compressor, split_spec(algorithm.compressor).name,
                 kCompressors);
-  expect(algorithm.mask != Mask::sweep, "algorithm.mask = \"sweep\"");
-  expect(algorithm.momentum == 1, "algorithm.momentum other than 1");
+  expect(!algorithm.unbiased, "algorithm.unbiased = true");
+  expect(!network_changes(config), "a network that changes (network.schedule, network.dropout)");
+  expect(!has_clock(config), "a clock (network.latency, bandwidth, compute)");
   require(!parts.privacy->secure(), ErrorKind::usage,
           "run.engine = \"cuda\" does not offer privacy.noise = \"secure\": secret noise and ",
           "batches are drawn one after the other from streams that never leave the processor; ",
@@ -70,7 +76,10 @@ Request offered(const RunParts& parts) {
   expect(!shares_noise(config), "noise that neighbours share (privacy.shape)");
   expect_model(parts);
   expect_data(parts);
-  return {.model = config.model, .scores = parts.data.train->scores()};
+  return {.model = config.model,
+          .scores = parts.data.train->scores(),
+          .algorithm = algorithm.name,
+          .compressor = algorithm.compressor};
 }
 
 std::string advice(const RunParts& parts) {

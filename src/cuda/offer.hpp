@@ -9,6 +9,7 @@ namespace porter::cuda {
 struct Request {
   ModelOptions model;
   std::size_t scores = 0;  ///< classes
+  std::string algorithm = "porter-dp", compressor = "identity";  ///< as a config names them
 };
 
 /// Error{usage} naming the key of the config that the engine does not offer, and what it has.

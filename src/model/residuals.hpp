@@ -10,6 +10,7 @@
 #include <cmath>
 #include <span>
 
+#include "model/residual_slope.hpp"
 #include "porter/model/model.hpp"
 
 namespace porter {
@@ -24,18 +25,6 @@ inline double residual_loss(LossKind kind, double r) {
       break;
   }
   return std::log1p(r * r / 2);
-}
-
-inline double residual_slope(LossKind kind, double r) {
-  switch (kind) {
-    case LossKind::squared:
-      return r;
-    case LossKind::huber:
-      return r > 1 ? 1 : r < -1 ? -1 : r;
-    case LossKind::cauchy:
-      break;
-  }
-  return r / (1 + r * r / 2);
 }
 
 /// Adds the losses and the squared residuals of one sample.

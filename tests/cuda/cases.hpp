@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/device_porter.hpp"
+#include "cuda/make_method.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -40,6 +40,8 @@ struct Case {
   std::string clip = "smooth:0.7";
   std::uint32_t gossip = 1, rounds = 6;
   Mask mask = Mask::own;
+  std::vector<std::uint32_t> dense = {};  // of a sweep
+  double momentum = 1;
   Order order = Order::forward;
 };
 
@@ -62,7 +64,10 @@ struct Bench {
         compressor(make_compressor(c.compressor)),
         start(model->dim()),
         info(find_algorithm(c.algorithm)),
-        request{.model = c.model, .scores = c.classes} {
+        request{.model = c.model,
+                .scores = c.classes,
+                .algorithm = c.algorithm,
+                .compressor = c.compressor} {
     if (c.broken)
       for (std::size_t row = 1; row < data.rows(); row += c.rows_per_agent)
         data.values[data.sparse() ? data.row_starts[row] : row * c.features + 1] =
@@ -88,6 +93,7 @@ struct Bench {
             .gossip = c.gossip,
             .rounds = 100,
             .mask = c.mask,
+            .dense = c.dense,
             .precision = c.precision,
             .gradients = {.sampler = {Sampler::fixed, c.rows_per_agent, c.batch},
                           .clip = parse_clip(clip),
@@ -95,13 +101,14 @@ struct Bench {
                                              ? ClipTarget::batch
                                              : ClipTarget::sample,
                           .noise_stddev = noised ? 0.05 : 0.0,
+                          .momentum = c.momentum,
                           .seed = 5}};
   }
 };
 
 inline std::unique_ptr<Algorithm> make_on_device(const AlgorithmSetup& setup, const Bench& bench,
                                                  Order order = Order::forward) {
-  return cuda::make_device_porter(setup, bench.request, std::make_unique<Device>(order));
+  return cuda::make_on_device(setup, bench.request, std::make_unique<Device>(order));
 }
 
 /// What of their states, counts and iterates is not the same, bit for bit; empty: nothing.

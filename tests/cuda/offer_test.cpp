@@ -21,23 +21,24 @@ bool is_refused(const std::vector<std::string>& overrides, const std::string& te
 }
 
 TEST(CudaOffer, TakesWhatItHas) {
-  for (const char* method : {"porter-dp", "porter-gc", "beer"})
-    EXPECT_NO_THROW(cuda::offered(parts_of({concat("algorithm.name=", method)}))) << method;
+  for (const char* method :
+       {"porter-dp", "porter-sweep", "sweep-led", "motef", "choco-sgd", "dsgd", "dp-dsgd", "dsgt"})
+    EXPECT_EQ(cuda::offered(parts_of({concat("algorithm.name=", method)})).algorithm, method);
+  EXPECT_NO_THROW(cuda::offered(parts_of({"algorithm.mask=sweep", "algorithm.momentum=0.5"})));
 }
 
 TEST(CudaOffer, RefusesTheRestByName) {
-  EXPECT_TRUE(is_refused({"algorithm.name=choco-sgd"},
-                         "does not offer algorithm.name = \"choco-sgd\"; it has porter-dp, "
-                         "porter-gc, beer"));
-  EXPECT_TRUE(is_refused({"algorithm.compressor=\"top_k:0.1\""},
-                         "algorithm.compressor = \"top_k:0.1\"; it has random_k, identity"));
-  EXPECT_TRUE(is_refused({"algorithm.name=motef"}, "algorithm.name = \"motef\""));
-  EXPECT_TRUE(is_refused({"algorithm.mask=sweep"}, "algorithm.mask = \"sweep\""));
+  EXPECT_TRUE(is_refused({"algorithm.name=lead", "algorithm.compressor=\"qsgd:6\""},
+                         "does not offer algorithm.name = \"lead\"; it has porter-dp, "));
+  EXPECT_TRUE(is_refused({"algorithm.name=dsgd", "network.dropout=0.1"}, "a network that changes"));
+  EXPECT_TRUE(is_refused({"network.latency=0.1"}, "a clock"));
   EXPECT_TRUE(is_refused({"privacy.sampler=poisson"}, "privacy.sampler = \"poisson\""));
   EXPECT_TRUE(is_refused({"privacy.shape=pairwise", "algorithm.compressor=identity"},
                          "noise that neighbours share"));
   EXPECT_TRUE(is_refused({"model.name=softmax", "model.lambda=0.1", "algorithm.batch=2"},
                          "model.lambda > 0 for softmax with batches"));
+  EXPECT_TRUE(is_refused({"model.name=mlp", "model.loss=squared", "data.name=\"synthetic-line\""},
+                         "a regression (model.loss) by model.name = \"mlp\""));
   EXPECT_TRUE(
       is_refused({"privacy.noise=secure", "privacy.delta=1e-5"}, "privacy.noise = \"secure\""));
 }

@@ -25,4 +25,7 @@ double led_correction(double lowest, double most);
 /// absent.
 double led_correction(const AlgorithmSetup& setup, double most);
 
+/// `most` of sweep-led: noise is in a repair, too, so not all of it is held to be the drift's.
+inline constexpr double kSweepLedCorrection = 0.7;
+
 }  // namespace porter
