@@ -10,9 +10,9 @@
 // form: one vector a round, and agents whose data differ are not biased. Rows of H have the sum 0.
 #include <cmath>
 
+#include "algo/led_correction.hpp"
 #include "core/vector_math.hpp"
 #include "gossip.hpp"
-#include "algo/led_correction.hpp"
 #include "methods.hpp"
 
 namespace porter {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "algo/bounds.hpp"
+#include "algo/sweep_mask.hpp"
 #include "comm/exchange.hpp"
 #include "message.hpp"
 #include "porter/algo/algorithm.hpp"
 #include "round_clock.hpp"
-#include "algo/sweep_mask.hpp"
 #include "team.hpp"
 
 namespace porter {

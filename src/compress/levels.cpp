@@ -34,16 +34,13 @@ void quantise(std::span<const float> x, double norm, std::int32_t top, const std
 void restore(std::span<float> out, double norm, std::int32_t top, double divisor,
              const std::uint32_t* codes) {
   with_vectors([=]<Width>() PORTER_INLINE {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = level_value(codes[i], norm, top, divisor);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = level_value(codes[i], norm, top, divisor);
   });
 }
 
 }  // namespace
 
-double Levels::omega(std::size_t dim) const {
-  return level_omega(top_, static_cast<double>(dim));
-}
+double Levels::omega(std::size_t dim) const { return level_omega(top_, static_cast<double>(dim)); }
 
 void Levels::encode(RngStream rng, double divisor, Decoded& x, Payload& payload) const {
   const auto dim = x.values.size();

@@ -215,9 +215,8 @@ struct DenseKernel {
 
   PORTER_DEVICE bool put_levels(const Block& block, double* memory, std::size_t number,
                                 float* x) const {
-    const double exact = std::sqrt(format_sum(block, memory, mail.room, [&](std::uint32_t j) {
-      return double{x[j]} * double{x[j]};
-    }));
+    const double exact = std::sqrt(format_sum(
+        block, memory, mail.room, [&](std::uint32_t j) { return double{x[j]} * double{x[j]}; }));
     if (!report.fits(block, number, exact)) return false;
     auto rounded = static_cast<float>(exact);
     if (double{rounded} < exact)  // the next one that is not smaller
@@ -279,8 +278,8 @@ struct TopKernel {
     const Selection selected = select(block, memory, x);
     float* const values = mail.values_of(number);
     std::uint32_t* const at = positions + number * mail.room;
-    const Compaction compaction{size, tile, mail.tiles, selected.ties,
-                                at,   starts + number * (mail.tiles + 1), memory};
+    const Compaction compaction{
+        size, tile, mail.tiles, selected.ties, at, starts + number * (mail.tiles + 1), memory};
     compaction.run(
         block,
         [&](std::uint32_t j) -> std::uint32_t {

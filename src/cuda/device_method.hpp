@@ -60,13 +60,12 @@ class DeviceTeam {
                                            std::unique_ptr<Device> device, const MethodSize& size) {
     const std::size_t dim = setup.start.size(), stride = DeviceState<Real>::stride_of(dim);
     const std::size_t matrices = size.matrices + (setup.gradients.momentum == 1 ? 0 : 1);
-    expect_room(
-        *device, setup.problem.agents, dim,
-        matrices * stride * sizeof(Real) +
-            DeviceLink::bytes_per_agent(*device, setup, request, size.mask, size.channels) +
-            DeviceGradients<Real>::bytes_per_agent(setup, request,
-                                                   static_cast<std::uint32_t>(stride)),
-        DeviceGradients<Real>::data_bytes(setup, request));
+    expect_room(*device, setup.problem.agents, dim,
+                matrices * stride * sizeof(Real) +
+                    DeviceLink::bytes_per_agent(*device, setup, request, size.mask, size.channels) +
+                    DeviceGradients<Real>::bytes_per_agent(setup, request,
+                                                           static_cast<std::uint32_t>(stride)),
+                DeviceGradients<Real>::data_bytes(setup, request));
     return device;
   }
 
@@ -94,8 +93,8 @@ class DeviceGossip {
         link_(team.device(), setup, request, setup.mask, draw, channels),
         stores_gaps_(stores_gaps(setup)) {
     for (std::size_t c = 0; c < channels.size(); ++c) {
-      const auto start = channels[c].is_iterate ? std::span<const double>(setup.start)
-                                                : std::span<const double>();
+      const auto start =
+          channels[c].is_iterate ? std::span<const double>(setup.start) : std::span<const double>();
       Q_[c] = &team.state().add(concat("Q", c), start, true);
       if (stores_gaps_) R_[c] = &team.state().add(concat("gap", c));
     }

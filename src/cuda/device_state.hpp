@@ -92,9 +92,7 @@ class DeviceState {
       return wide_;
     }
   }
-  double mean_norm(Matrix& matrix) const {
-    return std::sqrt(squared_norm(mean_row(rows(matrix))));
-  }
+  double mean_norm(Matrix& matrix) const { return std::sqrt(squared_norm(mean_row(rows(matrix)))); }
 
  private:
   Device::Pitch pitch(const Matrix& matrix) const {

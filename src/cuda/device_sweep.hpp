@@ -174,10 +174,9 @@ class DeviceSweepLed final : public Algorithm {
       link_.send(step, LedSource{team_.stride(), X});
       const double L = link_.sweep().rounds_since_visit(step, clock_.steps);
       using Mix = LedMixKernel;
-      team_.device().launch(
-          {team_.agents(), (link_.swept() + Mix::kPiece - 1) / Mix::kPiece}, 0,
-          Mix{link_.mail(), link_.incoming(), link_.swept(), team_.stride(), c_per_eta_,
-              c_per_eta_ / L, is_dense_.data(), H, X});
+      team_.device().launch({team_.agents(), (link_.swept() + Mix::kPiece - 1) / Mix::kPiece}, 0,
+                            Mix{link_.mail(), link_.incoming(), link_.swept(), team_.stride(),
+                                c_per_eta_, c_per_eta_ / L, is_dense_.data(), H, X});
       link_.check();
     }
   }

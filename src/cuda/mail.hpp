@@ -76,9 +76,9 @@ struct MailReport {
   PORTER_DEVICE void finish(const Block& block, double* memory, std::size_t number,
                             std::uint32_t channel, const float* values, std::uint32_t count,
                             std::uint32_t payload) const {
-    const double square =
-        ordered_sum(block, memory, kSumLanes, count,
-                    [&](std::uint32_t i) { return double{values[i]} * double{values[i]}; });
+    const double square = ordered_sum(block, memory, kSumLanes, count, [&](std::uint32_t i) {
+      return double{values[i]} * double{values[i]};
+    });
     block.once([&] {
       norms[number] = std::sqrt(square);
       bytes[number] += payload;

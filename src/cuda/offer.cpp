@@ -67,7 +67,6 @@ Request offered(const RunParts& parts) {
                 kCompressors);
   expect(!algorithm.unbiased, "algorithm.unbiased = true");
   expect(!network_changes(config), "a network that changes (network.schedule, network.dropout)");
-  expect(!has_clock(config), "a clock (network.latency, bandwidth, compute)");
   require(!parts.privacy->secure(), ErrorKind::usage,
           "run.engine = \"cuda\" does not offer privacy.noise = \"secure\": secret noise and ",
           "batches are drawn one after the other from streams that never leave the processor; ",

@@ -8,7 +8,7 @@ namespace porter::cuda {
 /// What the engine knows of a run beside the setup of its method.
 struct Request {
   ModelOptions model;
-  std::size_t scores = 0;  ///< classes
+  std::size_t scores = 0;                                        ///< classes
   std::string algorithm = "porter-dp", compressor = "identity";  ///< as a config names them
 };
 

@@ -51,9 +51,8 @@ struct GapView {
     const auto* starts = mail.starts_of(number) + block.y;
     const auto* positions = mail.positions_of(number) + starts[0];
     const auto* values = mail.values_of(number) + starts[0];
-    block.each(starts[1] - starts[0], [&](std::uint32_t i) {
-      gap[positions[i] - first] += weight * Real{values[i]};
-    });
+    block.each(starts[1] - starts[0],
+               [&](std::uint32_t i) { gap[positions[i] - first] += weight * Real{values[i]}; });
   }
 
   PORTER_DEVICE Real summed(std::uint32_t c, std::size_t agent, std::uint32_t j) const {

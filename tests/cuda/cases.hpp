@@ -154,6 +154,34 @@ inline std::string run_difference(const Case& c) {
   return difference(*expected, *found);
 }
 
+/// What a checkpoint holds goes from one to the other.
+inline void copy_state(Algorithm& from, Algorithm& to) {
+  const auto source = from.state();
+  for (auto& [name, matrix, copied] : to.state())
+    for (const auto& there : source)
+      if (there.name == name)
+        std::visit(
+            [&](auto* rows) { *rows = *std::get<std::remove_cv_t<decltype(rows)>>(there.rows); },
+            matrix);
+  to.traffic() = from.traffic();
+}
+
+/// The same for a run that the library begins, the engine goes on with, and the library ends.
+inline std::string relay_difference(const Case& c) {
+  Bench bench(c);
+  const auto setup = bench.setup(c);
+  const auto whole = bench.info.make(setup), begun = bench.info.make(setup),
+             ended = bench.info.make(setup);
+  const auto on_device = make_on_device(setup, bench, c.order);
+  for (std::uint32_t round = 1; round <= 9; ++round) whole->step(round);
+  for (std::uint32_t round = 1; round <= 3; ++round) begun->step(round);
+  copy_state(*begun, *on_device);
+  for (std::uint32_t round = 4; round <= 6; ++round) on_device->step(round);
+  copy_state(*on_device, *ended);
+  for (std::uint32_t round = 7; round <= 9; ++round) ended->step(round);
+  return difference(*whole, *ended);
+}
+
 inline std::vector<Case> one_sample_cases() {
   const ModelOptions logistic{.name = "logistic", .lambda = 0.1};
   const ModelOptions plain{.name = "logistic"};

@@ -22,6 +22,16 @@ TEST(DeviceMethods, HaveTheBitsOfTheLibrary) { expect_same_runs(method_cases());
 TEST(DeviceMethods, HaveTheBitsOfEveryCompressor) { expect_same_runs(compressor_cases()); }
 TEST(DeviceMethods, HaveTheBitsOfSweeps) { expect_same_runs(sweep_cases()); }
 
+TEST(DeviceMethods, HaveTheBitsOfTheLibraryInEveryCombination) {
+  auto cases = all_cases();
+  for (auto& c : cases) c.rounds = 2;
+  expect_same_runs(cases);
+}
+
+TEST(DeviceMethods, GoOnWhereTheLibraryStopped) {
+  for (const auto& c : method_cases()) EXPECT_EQ(relay_difference(c), "") << c.name;
+}
+
 TEST(DeviceMethods, DoNotDependOnTheOrderOfAStep) {
   for (const auto order : {Order::backward, Order::interleaved}) {
     std::vector<Case> cases;

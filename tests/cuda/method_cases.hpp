@@ -8,8 +8,8 @@ namespace porter {
 
 /// Of all compressors that are offered.
 inline std::vector<std::string> offered_compressors() {
-  return {"identity", "random_k:0.2", "bernoulli:0.2", "top_k:0.1", "qsgd:6",
-          "gsgd:4",   "sign",         "natural"};
+  return {"identity", "random_k:0.2", "bernoulli:0.2", "top_k:0.1",
+          "qsgd:6",   "gsgd:4",       "sign",          "natural"};
 }
 
 // A model of more than two tiles.
@@ -137,6 +137,33 @@ inline std::vector<Case> sweep_cases() {
        .features = 7,
        .rounds = 66},
   };
+}
+
+/// Every method with every compressor that it may have, on every model.
+inline std::vector<Case> all_cases() {
+  const std::pair<std::size_t, ModelOptions> models[] = {
+      {2, {.name = "logistic", .lambda = 0.1}},
+      {0, {.name = "linear"}},
+      {3, {.name = "softmax"}},
+      {3, {.name = "mlp", .hidden = {5}}},
+  };
+  std::vector<Case> cases;
+  for (const auto* name : {"porter-dp", "porter-gc", "beer", "motef", "choco-sgd", "porter-sweep",
+                           "sweep-led", "dsgd", "dp-dsgd", "dsgt"})
+    for (const auto& compressor : offered_compressors()) {
+      const auto& info = find_algorithm(name);
+      if (!info.compresses && compressor != "identity") continue;
+      if (info.mask_is_sweep && !compressor.starts_with("random_k")) continue;
+      for (const auto& [classes, model] : models)
+        cases.push_back({.name = concat(name, ", ", compressor, ", ", model.name),
+                         .algorithm = name,
+                         .compressor = compressor,
+                         .classes = classes,
+                         .batch = model.name == "softmax" ? 3U : 1U,
+                         .model = model,
+                         .momentum = info.momentum});
+    }
+  return cases;
 }
 
 /// Those whose methods have the precision.

@@ -39,9 +39,7 @@ PORTER_DEVICE PORTER_INLINE inline float level_value(std::uint32_t coded, double
 }
 
 /// min(d / s^2, sqrt(d) / s)
-inline double level_omega(double s, double d) {
-  return std::min(d / (s * s), std::sqrt(d) / s);
-}
+inline double level_omega(double s, double d) { return std::min(d / (s * s), std::sqrt(d) / s); }
 
 inline constexpr unsigned kNaturalBits = 9, kMantissaBits = 23;
 /// natural: sign and exponent field of x, rounded to a power of two; 0 for zero. (w >> 11) 2^-53 <
