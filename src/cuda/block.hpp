@@ -50,6 +50,15 @@ struct Block {
 };
 
 /// The old value, as the functions of CUDA give it.
+PORTER_DEVICE inline std::uint32_t atomic_add(std::uint32_t* to, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(to, value);
+#else
+  const auto old = *to;
+  *to = old + value;
+  return old;
+#endif
+}
 PORTER_DEVICE inline std::uint32_t atomic_or(std::uint32_t* to, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   return atomicOr(to, value);
@@ -57,13 +66,6 @@ PORTER_DEVICE inline std::uint32_t atomic_or(std::uint32_t* to, std::uint32_t va
   const auto old = *to;
   *to = old | value;
   return old;
-#endif
-}
-PORTER_DEVICE inline void atomic_add(std::uint32_t* to, std::uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  atomicAdd(to, value);
-#else
-  *to += value;
 #endif
 }
 PORTER_DEVICE inline void atomic_min(std::uint32_t* to, std::uint32_t value) {

@@ -61,7 +61,7 @@ class DeviceGradients {
       device_.launch({agents_, 1}, scratch_.data() ? 0 : kernel.bytes(), kernel);
     }
     if (kind_ == Kind::linear)
-      device_.launch({agents_, 1}, kSumBytes, linear_kernel(X));
+      device_.launch({agents_, 1}, kSumBytes, logistic_kernel(X));
     else if (kind_ == Kind::sample)
       device_.launch({agents_, 1}, kSumBytes, sample_kernel(X));
     else
@@ -147,7 +147,7 @@ class DeviceGradients {
             .scratch = scratch_.data()};
   }
 
-  LinearKernel<Real> linear_kernel(const Real* X) const {
+  LogisticKernel<Real> logistic_kernel(const Real* X) const {
     const std::size_t matrix = agents_ * stride_, samples = agents_ * rows_.batch;
     double* const after = wide_.data() + matrix;  // with batches: R, slopes, factors
     const bool batches = rows_.batch > 1;

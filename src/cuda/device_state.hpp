@@ -13,6 +13,39 @@
 
 namespace porter::cuda {
 
+/// Block x: columns of mean_row, agents in ascending order.
+template <class Real>
+struct MeanKernel {
+  static constexpr int kThreads = 128;
+  static constexpr std::uint32_t kColumns = 128;
+
+  const Real* rows;
+  std::uint32_t agents, dim, stride;
+  double* mean;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::uint32_t first = block.x * kColumns;
+    block.each(dim - first < kColumns ? dim - first : kColumns, [&](std::uint32_t offset) {
+      double sum = 0;
+      for (std::uint32_t i = 0; i < agents; ++i)
+        sum += double{rows[std::size_t{i} * stride + first + offset]};
+      mean[first + offset] = sum / static_cast<double>(agents);
+    });
+  }
+};
+/// mean_row of rows that are on the device: one row comes to the host, not all.
+template <class Real>
+std::vector<double> mean_row_of(const Device& device, const Real* rows, std::size_t agents,
+                                std::uint32_t dim, std::uint32_t stride) {
+  using Kernel = MeanKernel<Real>;
+  const Array<double> on_device(device, dim);
+  device.launch({(dim + Kernel::kColumns - 1) / Kernel::kColumns, 1}, 0,
+                Kernel{rows, static_cast<std::uint32_t>(agents), dim, stride, on_device.data()});
+  std::vector<double> mean(dim);
+  device.download(mean.data(), on_device.data(), dim * sizeof(double));
+  return mean;
+}
+
 /// The matrices of a method on the device, under the names that checkpoints have, and on the host
 /// where somebody asks for them.
 template <class Real>
@@ -92,7 +125,13 @@ class DeviceState {
       return wide_;
     }
   }
-  double mean_norm(Matrix& matrix) const { return std::sqrt(squared_norm(mean_row(rows(matrix)))); }
+  double mean_norm(const Matrix& matrix) const {
+    const auto mean = lent_ || matrix.fresh_
+                          ? mean_row(matrix.copy_)
+                          : mean_row_of(device_, matrix.data(), agents_,
+                                        static_cast<std::uint32_t>(dim_), stride());
+    return std::sqrt(squared_norm(mean));
+  }
 
  private:
   Device::Pitch pitch(const Matrix& matrix) const {

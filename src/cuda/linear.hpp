@@ -20,9 +20,10 @@ struct ScoreSlope {
   }
 };
 
-/// linear_gradient_sum of such a loss, block x for agent x: row x of G, up to scale[x].
+/// linear_gradient_sum of the logistic loss, or of a regression, block x for agent x: row x of G,
+/// up to scale[x].
 template <class Real>
-struct LinearKernel {
+struct LogisticKernel {
   static constexpr int kThreads = 256;
 
   SampleRows rows;

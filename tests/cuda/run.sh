@@ -59,21 +59,41 @@ train() {
 
 same_model() { cmp "$1/model.npz" "$2/model.npz" && echo "porter run, $3: the same model"; }
 
-# porter run on either engine gives the same model, also where one goes on after the other.
+# both NAME OPTION...: porter run on either engine gives the same model.
+both() {
+  local name=$1 engine; shift
+  for engine in simulate cuda; do train "$runs/$name-$engine" --set run.engine=$engine "$@"; done
+  same_model "$runs/$name-simulate" "$runs/$name-cuda" "$name"
+}
+
+# Also where one engine goes on after the other, and the first again after that.
 check_command() {
-  local runs=$out/runs engine
+  local method compressor engine rounds
+  runs=$out/runs
   export LD_LIBRARY_PATH=$PWD/$out
   rm -rf $runs && mkdir $runs
-  for engine in simulate cuda; do
-    train $runs/dp-$engine --set run.engine=$engine
-    train $runs/gc-$engine --set run.engine=$engine --set algorithm.name=porter-gc
+  for method in porter-dp porter-gc porter-sweep sweep-led beer motef choco-sgd; do
+    both $method --set algorithm.name=$method --set algorithm.rounds=200
   done
-  same_model $runs/dp-simulate $runs/dp-cuda porter-dp
-  same_model $runs/gc-simulate $runs/gc-cuda porter-gc
-  set -- --set algorithm.name=porter-gc --set algorithm.rounds=90 --resume
-  train $runs/gc-simulate --set run.engine=cuda "$@"
-  train $runs/gc-cuda --set run.engine=simulate "$@"
-  same_model $runs/gc-simulate $runs/gc-cuda "the other engine goes on"
+  for method in dsgd dp-dsgd dsgt; do
+    both $method --set algorithm.name=$method --set algorithm.rounds=200 --set algorithm.compressor=identity
+  done
+  for compressor in bernoulli:0.2 top_k:0.1 qsgd:6 gsgd:4 sign natural; do
+    both "porter-dp, $compressor" --set algorithm.compressor=$compressor --set algorithm.rounds=200
+    both "choco-sgd, $compressor" --set algorithm.compressor=$compressor --set algorithm.name=choco-sgd
+  done
+  both "softmax in float" --set model.name=softmax --set run.precision=float
+  both "masks that sweep" --set algorithm.mask=sweep --set algorithm.gossip=2
+  for method in porter-gc choco-sgd porter-sweep; do
+    rounds=20
+    for engine in simulate cuda simulate; do
+      train "$runs/$method-relay" --set algorithm.name=$method --set run.engine=$engine \
+        --set algorithm.rounds=$rounds $([ $rounds = 20 ] || echo --resume)
+      rounds=$((rounds + 20))
+    done
+    train "$runs/$method-whole" --set algorithm.name=$method --set algorithm.rounds=60
+    same_model "$runs/$method-whole" "$runs/$method-relay" "$method, CPU to GPU to CPU"
+  done
 }
 
 if [ "${1:-}" = build ]; then build; exit; fi
