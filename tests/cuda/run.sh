@@ -66,9 +66,19 @@ both() {
   same_model "$runs/$name-simulate" "$runs/$name-cuda" "$name"
 }
 
-# Also where one engine goes on after the other, and the first again after that.
+# relay FOLDER METHOD ENGINE...: every engine goes on with 20 rounds more where the one before it ended.
+relay() {
+  local folder=$1 method=$2 rounds=0 engine resume=; shift 2
+  for engine; do
+    rounds=$((rounds + 20))
+    # shellcheck disable=SC2086  # none at the start
+    train "$folder" --set algorithm.name="$method" --set run.engine="$engine" --set algorithm.rounds=$rounds $resume
+    resume=--resume
+  done
+}
+
 check_command() {
-  local method compressor engine rounds
+  local method compressor
   runs=$out/runs
   export LD_LIBRARY_PATH=$PWD/$out
   rm -rf $runs && mkdir $runs
@@ -84,15 +94,12 @@ check_command() {
   done
   both "softmax in float" --set model.name=softmax --set run.precision=float
   both "masks that sweep" --set algorithm.mask=sweep --set algorithm.gossip=2
-  for method in porter-gc choco-sgd porter-sweep; do
-    rounds=20
-    for engine in simulate cuda simulate; do
-      train "$runs/$method-relay" --set algorithm.name=$method --set run.engine=$engine \
-        --set algorithm.rounds=$rounds $([ $rounds = 20 ] || echo --resume)
-      rounds=$((rounds + 20))
-    done
-    train "$runs/$method-whole" --set algorithm.name=$method --set algorithm.rounds=60
-    same_model "$runs/$method-whole" "$runs/$method-relay" "$method, CPU to GPU to CPU"
+  for method in porter-gc choco-sgd motef; do
+    relay "$runs/$method-relay" $method simulate cuda simulate
+    relay "$runs/$method-stay" $method simulate simulate simulate
+    same_model "$runs/$method-stay" "$runs/$method-relay" "$method, CPU to GPU to CPU"
+    relay "$runs/$method-back" $method cuda simulate cuda
+    same_model "$runs/$method-stay" "$runs/$method-back" "$method, GPU to CPU to GPU"
   done
 }
 
