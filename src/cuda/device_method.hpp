@@ -47,7 +47,7 @@ class DeviceTeam {
   }
   template <class Rule>
   void update(const GapView<Real>& gaps, bool with_gradient, const Rule& rule) const {
-    using Kernel = UpdateKernel<Real, Rule>;
+    using Kernel = RuleKernel<Real, Rule>;
     auto release = release_;
     if (!with_gradient) release.gradient.kind = Gradient<Real>::Kind::none;
     device_->launch({agents_, (dim_ + Kernel::kTile - 1) / Kernel::kTile},

@@ -10,7 +10,6 @@
 #include "algo/gaps.hpp"
 #include "core/vector_math.hpp"
 #include "device_gradients.hpp"
-#include "device_state.hpp"
 
 namespace porter::cuda {
 
@@ -101,9 +100,8 @@ class DevicePorter final : public Algorithm {
   }
 
   std::optional<double> tracking_error() const override {
-    return std::sqrt(
-        squared_norm(lent_ ? mean_row(U_.copy)
-                           : mean_row_of(*device_, U_.values.data(), agents_, dim_, stride_)));
+    if (!lent_) download(U_);
+    return std::sqrt(squared_norm(mean_row(U_.copy)));
   }
 
   const Rows* published_trackers() const override {

@@ -102,7 +102,7 @@ struct Release {
 /// Block (agent, tile): rule(place, gaps, g) at every coordinate, where gaps[c * kTile] is that of
 /// channel c, and g the released gradient.
 template <class Real, class Rule>
-struct UpdateKernel {
+struct RuleKernel {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kTile = kTileSize;
   static std::size_t bytes(std::uint32_t channels) { return channels * kTile * sizeof(Real); }
