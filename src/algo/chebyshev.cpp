@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "led_correction.hpp"
+#include "algo/led_correction.hpp"
 
 namespace porter {
 

@@ -30,9 +30,9 @@
 // clang-format on
 #include <cmath>
 
+#include "algo/led_correction.hpp"
 #include "core/vector_math.hpp"
 #include "gossip.hpp"
-#include "led_correction.hpp"
 #include "methods.hpp"
 
 namespace porter {

@@ -66,6 +66,7 @@ Request offered(const RunParts& parts) {
   expect_one_of("algorithm.compressor", algorithm.compressor, split_spec(algorithm.compressor).name,
                 kCompressors);
   expect(!algorithm.unbiased, "algorithm.unbiased = true");
+  expect(algorithm.acceleration == Acceleration::none, "algorithm.acceleration");
   expect(!network_changes(config), "a network that changes (network.schedule, network.dropout)");
   require(!parts.privacy->secure(), ErrorKind::usage,
           "run.engine = \"cuda\" does not offer privacy.noise = \"secure\": secret noise and ",
