@@ -6,8 +6,10 @@
 // compare it with the library.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/device.hpp"
 
@@ -37,6 +39,72 @@ struct Block {
         for (std::uint32_t i = first; i < count; i += kApart) work(i);
 #endif
   }
+  /// The same where a thread meets only what it wrote itself, or what its warp wrote in in_warps:
+  /// no barrier.
+  template <class Work>
+  PORTER_DEVICE void alone(std::uint32_t count, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+    for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) work(i);
+#else
+    each(count, work);
+#endif
+  }
+  /// The same where a warp (kWarp neighbours of `count`, which is the number of threads) meets only
+  /// memory of its own: a barrier for the warp.
+  template <class Work>
+  PORTER_DEVICE void in_warps(std::uint32_t count, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+    if (threadIdx.x < count) work(threadIdx.x);
+    __syncwarp();
+#else
+    each(count, work);
+#endif
+  }
+  static constexpr std::uint32_t kWarp = 32;
+
+  /// `bytes`, a multiple of 16, to memory of the block, on their way while it goes on. What one
+  /// commit() ends arrives together.
+  PORTER_DEVICE void copy(void* to, const void* from, std::uint32_t bytes) const {
+#if defined(__CUDA_ARCH__)
+    std::uint64_t passing;  // read once: what others hear shall stay in the cache
+    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(passing));
+    const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    for (std::uint32_t i = 16 * threadIdx.x; i < bytes; i += 16 * blockDim.x)
+      asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(at + i),
+                   "l"(static_cast<const char*>(from) + i), "l"(passing)
+                   : "memory");
+#else
+    std::memcpy(to, from, bytes);
+#endif
+  }
+  PORTER_DEVICE void commit() const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+  }
+  /// All copies but those of the last `left` commits are there; a barrier.
+  template <int left>
+  PORTER_DEVICE void arrive() const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+    __syncthreads();
+#endif
+  }
+
+  /// Kernels start while the one before them still runs: until this returns, what that one writes
+  /// may not be touched. What was before it is through.
+  PORTER_DEVICE void await_previous() const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  }
+  /// The next kernel may start.
+  PORTER_DEVICE void let_next_start() const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  }
+
   /// work() by one thread.
   template <class Work>
   PORTER_DEVICE void once(const Work& work) const {
@@ -48,6 +116,80 @@ struct Block {
     return reinterpret_cast<T*>(memory + first_byte);
   }
 };
+
+/// A value of every thread of a block that lives from step to step: a register of a GPU.
+template <class T, std::uint32_t kThreads>
+class PerThread {
+ public:
+  PORTER_DEVICE T& operator[](std::uint32_t thread) {
+#if defined(__CUDA_ARCH__)
+    (void)thread;
+    return value_;
+#else
+    return values_[thread];
+#endif
+  }
+
+ private:
+#if defined(__CUDA_ARCH__)
+  T value_{};
+#else
+  T values_[kThreads] = {};
+#endif
+};
+
+template <class T>
+struct alignas(2 * sizeof(T)) Pair {
+  T at[2];
+};
+/// For what is not read again before much else was.
+template <class T>
+PORTER_DEVICE inline void store_passing(T* to, const Pair<T>& pair) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == sizeof(float))
+    __stcs(reinterpret_cast<float2*>(to), float2{pair.at[0], pair.at[1]});
+  else
+    __stcs(reinterpret_cast<double2*>(to), double2{pair.at[0], pair.at[1]});
+#else
+  to[0] = pair.at[0];
+  to[1] = pair.at[1];
+#endif
+}
+template <class T>
+PORTER_DEVICE inline Pair<T> load_pair(const T* from) {
+  return *reinterpret_cast<const Pair<T>*>(from);
+}
+
+PORTER_DEVICE inline std::uint32_t ones(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(static_cast<int>(bits)));
+#else
+  return static_cast<std::uint32_t>(std::popcount(bits));
+#endif
+}
+/// The place of the lowest bit of a number other than 0.
+PORTER_DEVICE inline std::uint32_t lowest_one(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__ffs(static_cast<int>(bits)) - 1);
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(bits));
+#endif
+}
+
+/// What another block may have written.
+PORTER_DEVICE inline double load_fresh(const double* from) {
+#if defined(__CUDA_ARCH__)
+  return __ldcg(from);
+#else
+  return *from;
+#endif
+}
+/// What is written before is seen before, also by other blocks.
+PORTER_DEVICE inline void fence() {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+#endif
+}
 
 /// The old value, as the functions of CUDA give it.
 PORTER_DEVICE inline std::uint32_t atomic_add(std::uint32_t* to, std::uint32_t value) {

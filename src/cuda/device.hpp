@@ -22,6 +22,8 @@ namespace porter::cuda {
 struct Grid {
   std::size_t x = 1, y = 1;
 };
+template <class Kernel>
+struct Part;
 
 #if defined(__CUDACC__)
 
@@ -31,10 +33,23 @@ inline void check(cudaError_t error, const char* what) {
   fail(ErrorKind::io, "the CUDA device failed: ", what, ": ", cudaGetErrorString(error));
 }
 
+/// A kernel that has kBlocks of a multiprocessor in mind is compiled for so many, and one that
+/// kStartsEarly waits for the one before it by itself.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kernel) {
+consteval int blocks_of() {
+  if constexpr (requires { Kernel::kBlocks; }) return Kernel::kBlocks;
+  return 1;
+}
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, blocks_of<Kernel>())
+    run_kernel(const __grid_constant__ Kernel kernel) {
   extern __shared__ __align__(16) unsigned char memory[];
-  kernel(Block{blockIdx.x, blockIdx.y, memory});
+  const Block block{blockIdx.x, blockIdx.y, memory};
+  if constexpr (!requires { Kernel::kStartsEarly; }) {
+    block.await_previous();
+    block.let_next_start();
+  }
+  kernel(block);
 }
 
 class Device {
@@ -49,6 +64,7 @@ class Device {
     check(cudaGetDeviceProperties(&properties, 0), "asking for its properties");
     name_ = properties.name;
     block_memory_ = properties.sharedMemPerBlockOptin;
+    multiprocessors_ = static_cast<std::size_t>(properties.multiProcessorCount);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
   }
@@ -67,6 +83,8 @@ class Device {
   }
   /// The memory that a block may have.
   std::size_t block_memory() const { return block_memory_; }
+  /// So many blocks run side by side.
+  std::size_t multiprocessors() const { return multiprocessors_; }
 
   void* allocate(std::size_t bytes) const {
     void* memory = nullptr;
@@ -114,15 +132,27 @@ class Device {
   void wait() const { check(cudaEventSynchronize(event_), "computing"); }
 
   template <class Kernel>
+  void launch(const Part<Kernel>& part) const {
+    launch(part.grid, part.memory, part.kernel);
+  }
+  template <class Kernel>
   void launch(Grid grid, std::size_t memory, const Kernel& kernel) const {
     constexpr std::size_t kPlain = 48 * 1024;  // what needs no permission
     if (memory > kPlain)
       check(cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(memory)),
             "asking for the memory of a block");
-    run_kernel<<<dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y)),
-                 Kernel::kThreads, memory, stream_>>>(kernel);
-    check(cudaGetLastError(), "starting a kernel");
+    cudaLaunchAttribute early{};  // see await_previous
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y));
+    config.blockDim = dim3(Kernel::kThreads);
+    config.dynamicSmemBytes = memory;
+    config.stream = stream_;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    check(cudaLaunchKernelEx(&config, run_kernel<Kernel>, kernel), "starting a kernel");
   }
 
  private:
@@ -134,7 +164,7 @@ class Device {
   }
 
   std::string name_;
-  std::size_t block_memory_ = 0;
+  std::size_t block_memory_ = 0, multiprocessors_ = 1;
   cudaStream_t stream_{};
   cudaEvent_t event_{};
 };
@@ -151,6 +181,8 @@ class Device {
   std::string name() const { return "the host"; }
   std::size_t free_bytes() const { return free_bytes_; }
   std::size_t block_memory() const { return block_memory_; }
+  /// Few, so that a block has work for several turns.
+  static std::size_t multiprocessors() { return 4; }
   std::size_t launches() const { return launches_; }
 
   static void* allocate(std::size_t bytes) { return allocate_on_host(bytes); }
@@ -181,6 +213,10 @@ class Device {
   static void wait() {}
 
   template <class Kernel>
+  void launch(const Part<Kernel>& part) const {
+    launch(part.grid, part.memory, part.kernel);
+  }
+  template <class Kernel>
   void launch(Grid grid, std::size_t memory, const Kernel& kernel) const {
     ++launches_;
     std::vector<double> room(memory / sizeof(double) + 1);
@@ -199,6 +235,45 @@ class Device {
 };
 
 #endif
+
+/// A kernel and its grid.
+template <class Kernel>
+struct Part {
+  Kernel kernel;
+  Grid grid;
+  std::size_t memory = 0;
+};
+/// Two kernels side by side in one launch, in blocks of one row.
+template <class First, class Second>
+struct Beside {
+  static constexpr int kThreads =
+      First::kThreads < Second::kThreads ? Second::kThreads : First::kThreads;
+
+  First first;
+  Second second;
+  std::uint32_t width, count, second_width;  ///< of the grids; blocks of the first
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    Block own = block;
+    if (block.x < count) {
+      own.x = block.x % width;
+      own.y = block.x / width;
+      first(own);
+    } else {
+      own.x = (block.x - count) % second_width;
+      own.y = (block.x - count) / second_width;
+      second(own);
+    }
+  }
+};
+template <class First, class Second>
+Part<Beside<First, Second>> beside(const Part<First>& a, const Part<Second>& b) {
+  const auto count = a.grid.x * a.grid.y;
+  return {{a.kernel, b.kernel, static_cast<std::uint32_t>(a.grid.x),
+           static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(b.grid.x)},
+          {count + b.grid.x * b.grid.y, 1},
+          a.memory < b.memory ? b.memory : a.memory};
+}
 
 /// An array in the memory of the device; zeros at the start.
 template <class T>

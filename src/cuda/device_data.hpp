@@ -29,6 +29,7 @@ class DeviceData {
       values_ = {device, std::span<const float>(data.values)};
     }
     if (layered && batches) describe_rows(device, data);
+    if (layered && !batches) squares_ = {device, std::span<const double>(squares_of(data))};
   }
 
   bool sparse() const { return sparse_; }
@@ -41,11 +42,13 @@ class DeviceData {
     rows.features = features_;
     return rows;
   }
+  /// |row|^2 of each row; of what a layer sees, as a sample or a batch has it.
+  const double* squares() const { return squares_.data(); }
   BatchInputs inputs() const { return {unequal_.data(), background_.data(), squares_.data()}; }
 
   /// Of the device.
   static std::size_t bytes(const Dataset& data, bool layered, bool batches) {
-    const std::size_t per_row = sizeof(float) + (layered && batches ? 16 : 0);
+    const std::size_t per_row = sizeof(float) + (layered ? (batches ? 16 : 8) : 0);
     const std::size_t values = layered ? data.rows() * data.features : data.entries();
     return data.rows() * per_row + values * sizeof(float) +
            (data.sparse() && !layered ? 4 * data.columns.size() + 8 * data.row_starts.size() : 0);
@@ -60,6 +63,21 @@ class DeviceData {
         values[row * data.features + (sample.sparse ? sample.columns[i] : i)] = sample.values[i];
     }
     return values;
+  }
+
+  // As SamplePass has them: eight sums that take turns, or one over what a sparse file has.
+  static std::vector<double> squares_of(const Dataset& data) {
+    std::vector<double> squares;
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      const auto sample = data[row];
+      const std::size_t lanes = sample.sparse ? 1 : kSumLanes;
+      double s[kSumLanes] = {};
+      for (std::size_t i = 0; i < sample.values.size(); ++i)
+        s[i % lanes] += double{sample.values[i]} * double{sample.values[i]};
+      squares.push_back(
+          lanes == 1 ? s[0] : ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+    }
+    return squares;
   }
 
   // As Inputs<Real> of the library sees each row.

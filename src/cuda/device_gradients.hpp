@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include "device_data.hpp"
 #include "linear.hpp"
@@ -41,12 +42,21 @@ class DeviceGradients {
     rows_.batch = static_cast<std::uint32_t>(sampler.batch());
     const Sizes sizes(setup, request, stride);
     if (sampler.kind() == Sampler::fixed) {
-      picks_ = {device, sizes.picks * agents_};
-      pick_starts_ = {device, 2 * agents_};
+      picks_ = {device, sizes.picks * agents_ * kRoundsAhead};
+      pick_starts_ = {device, 2 * agents_ * kRoundsAhead};
       const auto bytes = pick_kernel(0).bytes();
       if (bytes > device.block_memory())
-        scratch_ = {device, bytes / sizeof(std::uint32_t) * agents_};
+        scratch_ = {device, bytes / sizeof(std::uint32_t) * agents_ * kRoundsAhead};
       rows_.picks = picks_.data();
+    }
+    if (kind_ == Kind::sample) {
+      // Few agents share their first layers among blocks.
+      constexpr std::uint32_t kBusy = 4;  // blocks that a multiprocessor likes to have
+      while (split_ < kMostParts && 2 * split_ * agents_ <= kBusy * device.multiprocessors())
+        split_ *= 2;
+      done_ = {device, agents_};
+      if (const auto kernel = sample_kernel(nullptr); kernel.bytes() > device.block_memory())
+        sample_scratch_ = {device, kernel.numbers() * split_ * agents_};
     }
     wide_ = {device, sizes.wide * agents_};
     own_ = {device, sizes.own * agents_};
@@ -55,17 +65,17 @@ class DeviceGradients {
   }
 
   /// Those of a round at X, for `at` of the view.
-  void compute(const Real* X, std::uint32_t round) {
-    if (rows_.picks) {
-      const auto kernel = pick_kernel(round);
-      device_.launch({agents_, 1}, scratch_.data() ? 0 : kernel.bytes(), kernel);
-    }
+  void compute(const Real* X, std::uint32_t round) { compute_beside(X, round, Part<Idle>{}); }
+  /// The same, with another kernel in the same launch as the first of its own.
+  template <class Other>
+  void compute_beside(const Real* X, std::uint32_t round, const Part<Other>& other) {
+    if (rows_.picks) draw_picks(round);
     if (kind_ == Kind::linear)
-      device_.launch({agents_, 1}, kSumBytes, logistic_kernel(X));
+      launch(Part<LogisticKernel<Real>>{logistic_kernel(X), {agents_, 1}, kSumBytes}, other);
     else if (kind_ == Kind::sample)
-      device_.launch({agents_, 1}, kSumBytes, sample_kernel(X));
+      launch(sample_part(X), other);
     else
-      compute_batch(X);
+      compute_batch(X, other);
   }
 
   Gradient<Real> view(const Real* X) const {
@@ -84,7 +94,7 @@ class DeviceGradients {
   static std::size_t bytes_per_agent(const AlgorithmSetup& setup, const Request& request,
                                      std::uint32_t stride) {
     const Sizes sizes(setup, request, stride);
-    return sizes.picks * 4 + sizes.wide * 8 + sizes.own * sizeof(Real) +
+    return sizes.picks * 4 * kRoundsAhead + sizes.wide * 8 + sizes.own * sizeof(Real) +
            sizes.units * sizeof(Real) + sizes.samples * sizeof(BatchSample);
   }
   static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
@@ -94,6 +104,29 @@ class DeviceGradients {
 
  private:
   enum class Kind { linear, sample, batch };
+  static constexpr std::uint32_t kRoundsAhead = 16, kMostParts = 16;
+
+  struct Idle {
+    static constexpr int kThreads = 32;
+    PORTER_DEVICE void operator()(const Block&) const {}
+  };
+  template <class Kernel, class Other>
+  void launch(const Part<Kernel>& part, const Part<Other>& other) const {
+    if constexpr (std::is_same_v<Other, Idle>)
+      device_.launch(part);
+    else
+      device_.launch(beside(part, other));
+  }
+
+  // Of this round and the next ones: no state decides them.
+  void draw_picks(std::uint32_t round) {
+    if (round < drawn_from_ || round >= drawn_from_ + kRoundsAhead) {
+      const auto kernel = pick_kernel(round);
+      device_.launch({agents_, kRoundsAhead}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+      drawn_from_ = round;
+    }
+    rows_.picks = picks_.data() + std::size_t{round % kRoundsAhead} * agents_ * rows_.batch;
+  }
 
   static Kind kind_of(const AlgorithmSetup& setup, const Request& request) {
     if (find_model(request.model.name).single_score()) return Kind::linear;
@@ -122,7 +155,7 @@ class DeviceGradients {
       }
       const auto net = perceptron_of(request.model, features, request.scores);
       if (kind == Kind::sample) {
-        wide = features + (2 + kSumLanes) * std::size_t{net.units};
+        wide = 2 * std::size_t{net.units};
         return;
       }
       own = stride;
@@ -144,7 +177,9 @@ class DeviceGradients {
             .tiles = 1,
             .positions = picks_.data(),
             .starts = pick_starts_.data(),
-            .scratch = scratch_.data()};
+            .scratch = scratch_.data(),
+            .drawers = static_cast<std::uint32_t>(agents_),
+            .slots = kRoundsAhead};
   }
 
   LogisticKernel<Real> logistic_kernel(const Real* X) const {
@@ -166,9 +201,7 @@ class DeviceGradients {
   }
 
   SampleKernel<Real> sample_kernel(const Real* X) const {
-    double* const inputs = wide_.data();
-    double* const units = inputs + agents_ * rows_.features;
-    double* const deltas = units + agents_ * net_.units;
+    double* const units = wide_.data();
     return {rows_,
             data_.sparse(),
             clipping_,
@@ -177,19 +210,28 @@ class DeviceGradients {
             dim_,
             stride_,
             X,
-            {inputs, units, deltas, scales_.data()},
-            deltas + agents_ * net_.units};
+            data_.squares(),
+            {units, units + agents_ * net_.units, scales_.data()},
+            split_,
+            done_.data(),
+            sample_scratch_.data()};
+  }
+  Part<SampleKernel<Real>> sample_part(const Real* X) const {
+    const auto kernel = sample_kernel(X);
+    return {kernel, {agents_, split_}, sample_scratch_.data() ? kSumBytes : kernel.bytes()};
   }
 
-  void compute_batch(const Real* X) {
+  template <class Other>
+  void compute_batch(const Real* X, const Part<Other>& other) {
     const std::size_t samples = agents_ * rows_.batch;
     Real* const units = units_.data();
     const BatchUnits<Real> batch{units, units + samples * net_.units,
                                  units + 2 * samples * net_.units, samples_.data()};
     const auto inputs = data_.inputs();
-    device_.launch(
-        {agents_, 1}, 0,
-        BatchBeginKernel<Real>{rows_, data_.sparse(), inputs, batch, net_.layers[0], stride_, X});
+    using Begin = BatchBeginKernel<Real>;
+    launch(Part<Begin>{Begin{rows_, data_.sparse(), inputs, batch, net_.layers[0], stride_, X},
+                       {agents_, 1}},
+           other);
     using Deltas = BatchDeltasKernel<Real>;
     device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup},
                    Deltas::kGroup * sizeof(double),
@@ -213,7 +255,10 @@ class DeviceGradients {
   DeviceData<Real> data_;
   SampleRows rows_;
   Array<double> scales_;
-  Array<std::uint32_t> picks_, pick_starts_, scratch_;
+  std::uint32_t split_ = 1;                        // of a sample's first layer
+  std::uint32_t drawn_from_ = ~0U - kRoundsAhead;  // of picks, kRoundsAhead rounds
+  Array<std::uint32_t> picks_, pick_starts_, scratch_, done_;
+  Array<double> sample_scratch_;
   Array<double> wide_;  // rows, or what a sample's gradient is made of
   Array<Real> own_, units_;
   Array<BatchSample> samples_;

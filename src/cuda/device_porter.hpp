@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "algo/bounds.hpp"
 #include "algo/gaps.hpp"
 #include "core/vector_math.hpp"
 #include "device_gradients.hpp"
+#include "tile_update.hpp"
 
 namespace porter::cuda {
 
@@ -35,11 +37,13 @@ struct DeviceRows {
   }
 };
 
-/// PORTER and BEER (src/algo/porter.cpp) on a device, with the same bits. A round is some kernels:
-///   MaskKernel       the coordinates that travel
-///   PublishKernel    lines 11 and 13: Q_v <- Q_v + C(V - Q_v), Q_x <- Q_x + C(X - Q_x)
-///   DeviceGradients  lines 4 to 10 without the noise
-///   MixKernel        gaps, noise, lines 12 and 14
+/// PORTER and BEER (src/algo/porter.cpp) on a device, with the same bits. A round is two launches:
+///   DeviceGradients  lines 4 to 10 without the noise; beside it CheckKernel, which looks at the
+///                    messages, and MaskKernel, which draws coordinates ahead
+///   UpdateKernel     gaps, noise, lines 12 and 14, and lines 11 and 13 of the next round
+/// The second is asked for in the next step, or by who wants to see the state: then it stores V,
+/// and leaves the messages of the next round to PublishKernel. So the host never waits for the
+/// device.
 template <class Real>
 class DevicePorter final : public Algorithm {
  public:
@@ -56,23 +60,31 @@ class DevicePorter final : public Algorithm {
         sigma_(setup.gradients.noise_stddev),
         sparse_(setup.compressor.kept(dim_).has_value()),
         same_mask_(setup.mask != Mask::own),
-        stores_gaps_(should_store_gaps(agents_, kept_, dim_)) {
+        stores_gaps_(should_store_gaps(agents_, kept_, dim_)),
+        part_(stores_gaps_ ? Stored::kPart : Summed::kPart),
+        parts_((dim_ + part_ - 1) / part_) {
+    const auto drawing = mask_kernel(0).bytes();
+    draws_in_memory_ = sparse_ && drawing > device_->block_memory();
+    draws_ahead_ = draws_in_memory_ || agents_ >= kManyAgents ? 1 : kDrawnAhead;
+    slots_ = draws_ahead_ == 1 ? kMaskSlots : 2 * kDrawnAhead;
     expect_room(setup, request);
     const auto bounds = public_bounds(setup);
     bounds_[0] = bounds.tracker;
     bounds_[1] = bounds.iterate;
     connect(setup.neighbours());
-    for (const auto& [name, rows] : matrices()) rows->values = {*device_, agents_ * stride_};
+    for (auto* rows : {&X_, &V_, &U_, &Q_[0], &Q_[1], &gap_[0], &gap_[1]})
+      rows->values = {*device_, agents_ * stride_};
     X_.copy = Q_[1].copy = repeat_row<Real>(setup.start, agents_);
     X_.upload(*device_, stride_);
     Q_[1].upload(*device_, stride_);
-    values_ = {*device_, 2 * agents_ * kept_};
+    for (auto& values : values_) values = {*device_, 2 * agents_ * kept_};
     norms_ = {*device_, 2 * agents_};
+    const std::uint32_t none = ~0U;
+    failed_step_ = {*device_, std::span<const std::uint32_t>(&none, 1)};
     if (sparse_) {
-      positions_ = {*device_, 2 * agents_ * kept_};
-      starts_ = {*device_, 2 * agents_ * (tiles() + 1)};
-      if (const auto bytes = mask_kernel(0).bytes(); bytes > device_->block_memory())
-        scratch_ = {*device_, 2 * agents_ * (bytes / sizeof(std::uint32_t))};
+      positions_ = {*device_, slots_ * 2 * agents_ * kept_};
+      starts_ = {*device_, slots_ * 2 * agents_ * (parts_ + 1)};
+      if (draws_in_memory_) scratch_ = {*device_, 2 * agents_ * (drawing / sizeof(std::uint32_t))};
     }
     flag_.reset(static_cast<std::uint32_t*>(device_->allocate_on_host(sizeof(std::uint32_t))));
     gradients_ = std::make_unique<DeviceGradients<Real>>(*device_, setup, request, stride_);
@@ -83,7 +95,7 @@ class DevicePorter final : public Algorithm {
       for (const auto& [name, rows] : matrices()) rows->upload(*device_, stride_);
     const std::uint32_t first = (round - 1) * gossip_ + 1;
     for (std::uint32_t number = first; number < first + gossip_; ++number)
-      gossip_step(number, round, number == first);
+      gossip_step({number, round, number == first});
     fresh_ = false;
   }
 
@@ -135,8 +147,15 @@ class DevicePorter final : public Algorithm {
   struct FreeOnHost {
     void operator()(std::uint32_t* memory) const { Device::free_on_host(memory); }
   };
-  using Mix = MixKernel<Real>;
-  static_assert(Mix::kTile == kTileSize);
+  using Stored = UpdateKernel<Real, sizeof(Real) == sizeof(float) ? 2 : 1, Gaps::stored>;
+  using Summed = UpdateKernel<Real, 1, Gaps::summed>;
+  /// A gossip step whose update is still to be asked for.
+  struct Step {
+    std::uint32_t number, round;
+    bool first;  ///< of its round: the one with a gradient
+  };
+  /// Masks of few agents are drawn for many steps at once; of many, for one step beside others.
+  static constexpr std::uint32_t kManyAgents = 256, kDrawnAhead = 16, kMaskSlots = 4;
 
   /// Under the names that checkpoints have.
   std::vector<NamedMatrix> matrices() {
@@ -145,17 +164,24 @@ class DevicePorter final : public Algorithm {
     if (stores_gaps_) all.insert(all.end(), {{"gap0", &gap_[0]}, {"gap1", &gap_[1]}});
     return all;
   }
-  void download(DeviceRows<Real>& rows) const { rows.download(*device_, agents_, dim_, stride_); }
-  std::uint32_t tiles() const { return (dim_ + Mix::kTile - 1) / Mix::kTile; }
+  void download(DeviceRows<Real>& rows) const {
+    if (pending_) update(*pending_, false);
+    pending_.reset();
+    rows.download(*device_, agents_, dim_, stride_);
+    expect_messages_within_bounds();
+  }
 
   // Before anything is allocated: what an agent takes, and how many there is room for.
   void expect_room(const AlgorithmSetup& setup, const Request& request) const {
-    const std::size_t matrix_count = stores_gaps_ ? 7 : 5;
-    const std::size_t drawing = sparse_ ? mask_kernel(0).bytes() : 0;
-    const std::size_t messages = 2 * std::size_t{kept_} * (sparse_ ? 8 : 4) + 8 * (tiles() + 1) +
-                                 (drawing > device_->block_memory() ? 2 * drawing : 0);
-    const std::size_t per_agent = matrix_count * stride_ * sizeof(Real) + messages +
+    constexpr std::size_t kMatrices = 7;
+    const std::size_t drawing = draws_in_memory_ ? 2 * mask_kernel(0).bytes() : 0;
+    const std::size_t masks = sparse_ ? slots_ * (4 * std::size_t{kept_} + 8 * (parts_ + 1)) : 0;
+    const std::size_t messages = 16 * std::size_t{kept_} + masks + drawing;
+    const std::size_t per_agent = kMatrices * stride_ * sizeof(Real) + messages +
                                   DeviceGradients<Real>::bytes_per_agent(setup, request, stride_);
+    require(2 * agents_ * kept_ < std::uint64_t{1} << 32, ErrorKind::usage,
+            "run.engine = \"cuda\": the messages of ", agents_, " agents (network.agents) with ",
+            kept_, " entries each (algorithm.compressor) are too many: 2^31 entries is the limit");
     const std::size_t data = DeviceGradients<Real>::data_bytes(setup, request);
     constexpr std::size_t kSmallThings = 64 << 20;  // what CUDA itself takes, weights, norms
     const std::size_t free = device_->free_bytes();
@@ -177,6 +203,7 @@ class DevicePorter final : public Algorithm {
         weights.push_back(weight);
       }
       starts.push_back(static_cast<std::uint32_t>(senders.size()));
+      most_heard_ = std::max(most_heard_, static_cast<std::uint32_t>(row.size()));
     }
     in_starts_ = {*device_, std::span<const std::uint32_t>(starts)};
     in_senders_ = {*device_, std::span<const std::uint32_t>(senders)};
@@ -193,73 +220,156 @@ class DevicePorter final : public Algorithm {
             .size = dim_,
             .kept = kept_,
             .channels = 2,
-            .tile = Mix::kTile,
-            .tiles = tiles(),
-            .positions = positions_.data(),
+            .tile = part_,
+            .tiles = parts_,
+            .positions = nullptr,
             .starts = starts_.data(),
-            .scratch = scratch_.data()};
+            .scratch = scratch_.data(),
+            .low_halves = positions_.data(),
+            .drawers = static_cast<std::uint32_t>(agents_),
+            .slots = slots_};
   }
-  Messages messages() const {
-    return {positions_.data(), starts_.data(), values_.data(), kept_, tiles()};
+  Part<MaskKernel> mask_part(std::uint32_t step, std::uint32_t steps) const {
+    const auto kernel = mask_kernel(step);
+    return {kernel, {agents_, 2 * steps}, draws_in_memory_ ? 0 : kernel.bytes()};
+  }
+  // Masks of a step and of the next one, before a kernel that needs them may start.
+  void draw_masks(std::uint32_t step) {
+    if (!sparse_ || (step >= drawn_from_ && step + 1 < drawn_until_)) return;
+    if (step < drawn_from_ || step >= drawn_until_) drawn_from_ = drawn_until_ = step;
+    while (drawn_until_ <= step + 1) {
+      device_->launch(mask_part(drawn_until_, draws_ahead_));
+      drawn_until_ += draws_ahead_;
+    }
+    drawn_from_ = std::max(drawn_from_, drawn_until_ > slots_ ? drawn_until_ - slots_ : 0);
+  }
+  Heard messages(std::uint32_t step) const {
+    const std::size_t slot = step % slots_;
+    return {sparse_ ? positions_.data() + slot * 2 * agents_ * kept_ : nullptr,
+            sparse_ ? starts_.data() + slot * 2 * agents_ * (parts_ + 1) : nullptr,
+            values_[step % 2].data()};
   }
 
-  void gossip_step(std::uint32_t number, std::uint32_t round, bool first) {
-    if (sparse_) {
-      const auto masks = mask_kernel(number);
-      device_->launch({agents_, 2}, scratch_.data() ? 0 : masks.bytes(), masks);
-    }
-    device_->launch({agents_, 2}, kSumBytes,
-                    PublishKernel<Real>{messages(),
-                                        stride_,
-                                        {V_.values.data(), X_.values.data()},
-                                        {Q_[0].values.data(), Q_[1].values.data()},
-                                        {bounds_[0], bounds_[1]},
-                                        norms_.data(),
-                                        flag_.get()});
-    device_->mark();
-    if (first) gradients_->compute(X_.values.data(), round);
-    device_->launch({agents_, tiles()}, Mix::kBytes, mix_kernel(number, round, first));
-    device_->wait();  // for the messages; the rest may go on
-    if (*static_cast<volatile std::uint32_t*>(flag_.get()) != 0) refuse_message(number);
+  void gossip_step(const Step& step) {
+    draw_masks(step.number);
+    if (pending_)
+      update(*pending_, true);
+    else
+      device_->launch({agents_, 2}, 0,
+                      PublishKernel<Real>{messages(step.number),
+                                          part_,
+                                          parts_,
+                                          kept_,
+                                          stride_,
+                                          {V_.values.data(), X_.values.data()},
+                                          {Q_[0].values.data(), Q_[1].values.data()}});
+    if (rebuilds(step)) rebuild();
+    begin(step);
+    pending_ = step;
+    expect_messages_within_bounds();
     const std::uint64_t payload = 4 * std::uint64_t{kept_} + 4;  // the floats, a checksum
     traffic_.message_bytes += 2 * agents_ * payload;
     traffic_.link_bytes += 2 * degrees_ * payload;
   }
 
-  Mix mix_kernel(std::uint32_t number, std::uint32_t round, bool first) const {
-    using Gaps = typename Mix::Gaps;
-    const bool rebuilds = sizeof(Real) < sizeof(double) && number % kRebuildPeriod == 0;
-    auto gradient = gradients_->view(X_.values.data());
-    if (!first) gradient.kind = Gradient<Real>::Kind::none;
-    return {!stores_gaps_ ? Gaps::summed
-            : rebuilds    ? Gaps::rebuilt
-                          : Gaps::stored,
-            messages(),
-            gradient,
-            seed_,
-            round,
-            dim_,
-            stride_,
-            gamma_,
-            eta_,
-            sigma_,
-            X_.values.data(),
-            U_.values.data(),
-            V_.values.data(),
-            {Q_[0].values.data(), Q_[1].values.data()},
-            {gap_[0].values.data(), gap_[1].values.data()},
-            in_starts_.data(),
-            in_senders_.data(),
-            in_weights_.data()};
+  bool rebuilds(const Step& step) const {
+    return stores_gaps_ && sizeof(Real) < sizeof(double) && step.number % kRebuildPeriod == 0;
+  }
+  void rebuild() const {
+    using Rebuild = RebuildKernel<Real>;
+    device_->launch({agents_, (dim_ + Rebuild::kTile - 1) / Rebuild::kTile}, 0,
+                    Rebuild{dim_,
+                            stride_,
+                            {Q_[0].values.data(), Q_[1].values.data()},
+                            {gap_[0].values.data(), gap_[1].values.data()},
+                            in_starts_.data(),
+                            in_senders_.data(),
+                            in_weights_.data()});
   }
 
-  // As check_sent says it.
-  [[noreturn]] void refuse_message(std::uint32_t number) const {
+  // The gradients, and what may be done beside them.
+  void begin(const Step& step) {
+    const Part<CheckKernel> check{
+        {values_[step.number % 2].data(),
+         kept_,
+         step.number,
+         {{bounds_[0], bounds_[1]}, norms_.data(), failed_step_.data(), flag_.get()}},
+        {agents_, 2},
+        kSumBytes};
+    if (sparse_ && draws_ahead_ == 1) {
+      begin_beside(step, beside(mask_part(step.number + 2, 1), check));
+      drawn_until_ = step.number + 3;
+      drawn_from_ = std::max(drawn_from_, step.number);
+    } else {
+      begin_beside(step, check);
+    }
+  }
+  template <class Kernel>
+  void begin_beside(const Step& step, const Part<Kernel>& other) {
+    if (step.first)
+      gradients_->compute_beside(X_.values.data(), step.round, other);
+    else
+      device_->launch(other);
+  }
+
+  /// `goes_on`: with the messages of the next step, and without V.
+  void update(const Step& step, bool goes_on) const {
+    if (stores_gaps_)
+      launch_update<Stored>(step, goes_on);
+    else
+      launch_update<Summed>(step, goes_on);
+    if (goes_on && !stores_gaps_)
+      for (std::size_t c = 0; c < 2; ++c) std::swap(Q_[c].values, gap_[c].values);
+  }
+  template <class Update>
+  void launch_update(const Step& step, bool goes_on) const {
+    auto gradient = gradients_->view(X_.values.data());
+    if (!step.first) gradient.kind = Gradient<Real>::Kind::none;
+    const auto tiles = (stride_ + Update::kTile - 1) / Update::kTile;
+    const auto blocks =
+        std::min<std::size_t>(agents_ * tiles, Update::kBlocks * device_->multiprocessors());
+    auto& next_Q = stores_gaps_ ? Q_ : gap_;
+    device_->launch({blocks, 1}, Update::kBytes,
+                    Update{static_cast<std::uint32_t>(agents_),
+                           tiles,
+                           static_cast<std::uint32_t>(blocks),
+                           parts_,
+                           dim_,
+                           stride_,
+                           kept_,
+                           messages(step.number),
+                           messages(step.number + 1),
+                           goes_on,
+                           rebuilds(step),
+                           !goes_on || gossip_ > 1,
+                           most_heard_,
+                           gradient,
+                           seed_,
+                           step.round,
+                           gamma_,
+                           eta_,
+                           sigma_,
+                           X_.values.data(),
+                           U_.values.data(),
+                           V_.values.data(),
+                           {Q_[0].values.data(), Q_[1].values.data()},
+                           {next_Q[0].values.data(), next_Q[1].values.data()},
+                           {gap_[0].values.data(), gap_[1].values.data()},
+                           in_starts_.data(),
+                           in_senders_.data(),
+                           in_weights_.data()});
+  }
+
+  // As check_sent says it. The device may be some rounds ahead of who reads the flag.
+  void expect_messages_within_bounds() const {
+    if (*static_cast<volatile std::uint32_t*>(flag_.get()) == 0) return;
+    std::uint32_t step = 0;
     std::vector<double> norms(norms_.size());
+    device_->download(&step, failed_step_.data(), sizeof step);
     device_->download(norms.data(), norms_.data(), norms.size() * sizeof(double));
     std::size_t i = 0;
     while (i + 1 < norms.size() && norms[i] <= bounds_[i % 2]) ++i;
-    fail(ErrorKind::numeric, "agent ", i / 2, " has diverged: its message of step ", number,
+    fail(ErrorKind::numeric, "agent ", i / 2, " has diverged: its message of step ", step,
          " has norm ", norms[i], ", and the config allows at most ", bounds_[i % 2],
          "; a smaller algorithm.step or algorithm.consensus may help");
   }
@@ -270,16 +380,22 @@ class DevicePorter final : public Algorithm {
   std::uint64_t seed_;
   Real eta_, gamma_;
   double sigma_;
-  bool sparse_, same_mask_, stores_gaps_;
+  bool sparse_, same_mask_, stores_gaps_, draws_in_memory_ = false;
+  std::uint32_t part_, parts_;  // of a message: coordinates in one, how many there are
+  std::uint32_t draws_ahead_ = 1, slots_ = 1;       // steps of masks: at once, kept
+  std::uint32_t drawn_from_ = 0, drawn_until_ = 0;  // the steps whose masks are there
   double bounds_[2] = {};
   std::size_t degrees_ = 0;  // of all agents together
-  Array<std::uint32_t> in_starts_, in_senders_, positions_, starts_, scratch_;
+  std::uint32_t most_heard_ = 0;
+  Array<std::uint32_t> in_starts_, in_senders_, starts_, scratch_, failed_step_;
+  Array<std::uint16_t> positions_;
   Array<double> in_weights_, norms_;
-  Array<float> values_;
+  Array<float> values_[2];  // of messages, steps take turns
   std::unique_ptr<std::uint32_t, FreeOnHost> flag_;
   std::unique_ptr<DeviceGradients<Real>> gradients_;
-  mutable DeviceRows<Real> X_, U_, Q_[2];
-  DeviceRows<Real> V_, gap_[2];
+  mutable DeviceRows<Real> X_, U_, V_, Q_[2];
+  mutable DeviceRows<Real> gap_[2];  // where none are stored: Q of the next round
+  mutable std::optional<Step> pending_;
   Traffic traffic_;
   mutable Rows wide_X_;        // X as it is handed out, where it is float
   mutable bool fresh_ = true;  // the host's X is that of the device

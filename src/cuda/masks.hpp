@@ -16,7 +16,9 @@ namespace porter::cuda {
 /// with h < i and draw h collided: a chain of steps down, on average kept / size long.
 ///
 /// Block (drawer, channel) writes the positions of message drawer * channels + channel, ascending,
-/// and where those of each tile of `tile` positions, a multiple of 32, start.
+/// and where those of each tile of `tile` positions, a multiple of 32, start. Block (drawer,
+/// channel
+/// + r channels) does so for round + r, drawn ahead: rounds have `slots` places that take turns.
 struct MaskKernel {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kListed = 1024;  // 2^10: see slot_of
@@ -29,6 +31,8 @@ struct MaskKernel {
   std::uint32_t size, kept, channels, tile, tiles;
   std::uint32_t *positions, *starts;
   std::uint32_t* scratch;  ///< words() per block, where they do not fit its own memory; else null
+  std::uint16_t* low_halves = nullptr;  ///< of positions, which are not written then
+  std::uint32_t drawers = 0, slots = 1;
 
   PORTER_DEVICE std::uint32_t bitmap_words() const { return (size + 31) / 32; }
   PORTER_DEVICE std::size_t words() const {
@@ -37,8 +41,12 @@ struct MaskKernel {
   std::size_t bytes() const { return words() * sizeof(std::uint32_t); }
 
   PORTER_DEVICE void operator()(const Block& block) const {
-    const std::size_t message = std::size_t{block.x} * channels + block.y;
-    auto* const memory = scratch ? scratch + message * words() : block.memory_as<std::uint32_t>();
+    const std::uint32_t channel = block.y % channels, at_round = round + block.y / channels;
+    const std::size_t message =
+        (std::size_t{at_round % slots} * drawers + block.x) * channels + channel;
+    const std::size_t in_launch =
+        (std::size_t{block.y / channels} * drawers + block.x) * channels + channel;
+    auto* const memory = scratch ? scratch + in_launch * words() : block.memory_as<std::uint32_t>();
     const auto maps = bitmap_words();
     Work w{.draws = memory,
            .bitmap = memory + kept,
@@ -49,9 +57,9 @@ struct MaskKernel {
     w.counts = w.firsts + kListed;
     w.rejected = w.counts + kStretches;
     w.crowded = w.rejected + 1;
-    draw(block, w);
+    draw(block, w, {block.x, channel, at_round});
     find_collisions(block, w);
-    write(block, w, positions + message * kept, starts + message * (tiles + 1));
+    write(block, w, message * kept, starts + message * (tiles + 1));
   }
 
  private:
@@ -61,30 +69,45 @@ struct MaskKernel {
     std::uint32_t *counts = nullptr, *rejected = nullptr, *crowded = nullptr;
   };
 
-  PORTER_DEVICE std::uint32_t word(const Block& block, std::uint32_t number) const {
-    const auto words =
-        philox_words_of({number / 4, round, same_for_all ? 0 : block.x, use + block.y},
-                        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+  struct Stream {
+    std::uint32_t drawer, channel, round;
+  };
+  /// Words 4 number, ..., 4 number + 3.
+  PORTER_DEVICE auto words_at(const Stream& stream, std::uint32_t number) const {
+    return philox_words_of(
+        {number, stream.round, same_for_all ? 0 : stream.drawer, use + stream.channel},
+        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+  }
+  PORTER_DEVICE std::uint32_t word(const Stream& stream, std::uint32_t number) const {
+    const auto words = words_at(stream, number / 4);
     return number % 4 == 0   ? words[0]
            : number % 4 == 1 ? words[1]
            : number % 4 == 2 ? words[2]
                              : words[3];
   }
 
-  // A rejected word moves all later draws on by one word.
-  PORTER_DEVICE void draw(const Block& block, const Work& w) const {
-    block.each(2 * bitmap_words() + (kept + 31) / 32, [&](std::uint32_t i) { w.bitmap[i] = 0; });
-    block.each(2 * kListed, [&](std::uint32_t i) { w.keys[i] = kNone; });
-    std::uint32_t from = 0;
-    for (std::uint32_t shift = 0; from < kept; ++shift) {
+  PORTER_DEVICE void draw(const Block& block, const Work& w, const Stream& stream) const {
+    block.alone(2 * bitmap_words() + (kept + 31) / 32, [&](std::uint32_t i) { w.bitmap[i] = 0; });
+    block.alone(2 * kListed, [&](std::uint32_t i) { w.keys[i] = kNone; });
+    block.once([&] { *w.rejected = kNone; });
+    block.each((kept + 3) / 4, [&](std::uint32_t quad) {
+      const auto words = words_at(stream, quad);
+      for (std::uint32_t n = 0; n < 4; ++n) {
+        const std::uint32_t i = 4 * quad + n;
+        if (i < kept && !draw_from(words[n], size - kept + i + 1, w.draws[i]))
+          atomic_min(w.rejected, i);
+      }
+    });
+    // A rejected word moves all later draws on by one word.
+    for (std::uint32_t shift = 1; *w.rejected < kept; ++shift) {
+      const std::uint32_t from = *w.rejected;
+      block.each(0, [](std::uint32_t) {});  // all have read it
       block.once([&] { *w.rejected = kNone; });
       block.each(kept - from, [&](std::uint32_t offset) {
         const std::uint32_t i = from + offset;
-        if (!draw_from(word(block, i + shift), size - kept + i + 1, w.draws[i]))
+        if (!draw_from(word(stream, i + shift), size - kept + i + 1, w.draws[i]))
           atomic_min(w.rejected, i);
       });
-      from = *w.rejected;
-      block.each(0, [](std::uint32_t) {});  // all have read it
     }
   }
 
@@ -150,14 +173,8 @@ struct MaskKernel {
     });
   }
 
-  PORTER_DEVICE static std::uint32_t ones(std::uint32_t bits) {
-    std::uint32_t count = 0;
-    for (; bits != 0; bits &= bits - 1) ++count;
-    return count;
-  }
-
   // The bits in order.
-  PORTER_DEVICE void write(const Block& block, const Work& w, std::uint32_t* out,
+  PORTER_DEVICE void write(const Block& block, const Work& w, std::size_t first,
                            std::uint32_t* tile_starts) const {
     const auto maps = bitmap_words();
     const std::uint32_t per = (maps + kStretches - 1) / kStretches;
@@ -165,26 +182,33 @@ struct MaskKernel {
       return (stretch + 1) * per < maps ? (stretch + 1) * per : maps;
     };
     block.each(kStretches, [&](std::uint32_t s) {
-      w.counts[s] = 0;
-      for (std::uint32_t i = s * per; i < end_of(s); ++i) w.counts[s] += ones(w.bitmap[i]);
+      std::uint32_t count = 0;
+      for (std::uint32_t i = s * per; i < end_of(s); ++i) count += ones(w.bitmap[i]);
+      w.counts[s] = count;
     });
-    block.once([&] {
-      std::uint32_t before = 0;
-      for (std::uint32_t s = 0; s < kStretches; ++s) {
-        const auto count = w.counts[s];
-        w.counts[s] = before;
-        before += count;
-      }
-      tile_starts[tiles] = kept;
+    // What is before a stretch: sums of kGroup counts first. The table is free by now.
+    constexpr std::uint32_t kGroup = 16;
+    block.each(kStretches / kGroup, [&](std::uint32_t g) {
+      std::uint32_t sum = 0;
+      for (std::uint32_t s = g * kGroup; s < (g + 1) * kGroup; ++s) sum += w.counts[s];
+      w.keys[g] = sum;
     });
     block.each(kStretches, [&](std::uint32_t s) {
-      std::uint32_t at = w.counts[s];
+      std::uint32_t at = 0;
+      for (std::uint32_t g = 0; g < s / kGroup; ++g) at += w.keys[g];
+      for (std::uint32_t other = s / kGroup * kGroup; other < s; ++other) at += w.counts[other];
       for (std::uint32_t i = s * per; i < end_of(s); ++i) {
         if (32 * i % tile == 0) tile_starts[32 * i / tile] = at;
-        std::uint32_t position = 32 * i;
-        for (std::uint32_t bits = w.bitmap[i]; bits != 0; bits >>= 1, ++position)
-          if ((bits & 1) != 0) out[at++] = position;
+        for (std::uint32_t bits = w.bitmap[i]; bits != 0; bits &= bits - 1) {
+          const std::uint32_t position = 32 * i + lowest_one(bits);
+          if (low_halves)
+            low_halves[first + at] = static_cast<std::uint16_t>(position);
+          else
+            positions[first + at] = position;
+          ++at;
+        }
       }
+      if (s + 1 == kStretches) tile_starts[tiles] = kept;
     });
   }
 };

@@ -67,11 +67,12 @@ PORTER_DEVICE inline void scores_to_delta(std::uint32_t size, float* scores, flo
 
 /// The gradient of one sample per agent in factors: entry (o, i) of a layer is delta_o a_i.
 struct Factors {
-  double *inputs, *units, *deltas;  ///< agent x features, agent x units twice
+  double *units, *deltas;  ///< agent x units
   double* scales;
 };
 
-/// Block x: SamplePass of agent x, in double at an x of either type, and the clip's factor.
+/// Block (agent, part): SamplePass of an agent, in double at an x of either type, and the clip's
+/// factor. Parts share the first layer; the last one that is through with it does the rest.
 template <class Real>
 struct SampleKernel {
   static constexpr int kThreads = 512;
@@ -83,79 +84,137 @@ struct SampleKernel {
   Perceptron net;
   std::uint32_t dim, stride;
   const Real* X;
+  const double* squares;  ///< |row|^2 of each row
   Factors factors;
-  double* partial;  ///< agent x 8 units
+  std::uint32_t split;  ///< parts
+  std::uint32_t* done;  ///< parts of each agent that are through
+  double* scratch;      ///< numbers() per block, where its own memory has no room; else null
+
+  /// Inputs, units, deltas, partial sums.
+  PORTER_DEVICE std::size_t numbers() const {
+    std::uint32_t most = 2 * net.count;
+    for (std::uint32_t l = 0; l < net.count; ++l)
+      most = most < net.layers[l].outputs ? net.layers[l].outputs : most;
+    return rows.features + 2 * net.units + kSumLanes * std::size_t{most} + 1;
+  }
+  std::size_t bytes() const {
+    const auto own = numbers() * sizeof(double);
+    return lambda > 0 && own < kSumBytes ? kSumBytes : own;
+  }
 
   PORTER_DEVICE void operator()(const Block& block) const {
     const std::size_t agent = block.x;
     const Real* x = X + agent * stride;
     const std::size_t row = rows.row(agent, 0);
     const float* f = rows.values_of(row);
-    double* const input = factors.inputs + agent * rows.features;
-    block.each(rows.features, [&](std::uint32_t i) { input[i] = double{f[i]}; });
-    forward(block, x, agent);
-    double* const delta = factors.deltas + agent * net.units;
-    const auto& last = net.layers[net.count - 1];
-    block.once([&] { scores_to_delta(last.outputs, delta + last.level, rows.labels[row]); });
-    const double norm_sq = backward(block, x, agent);
+    auto* const memory =
+        scratch ? scratch + (agent * split + block.y) * numbers() : block.memory_as<double>();
+    const Work w{memory, memory + rows.features, memory + rows.features + net.units,
+                 memory + rows.features + 2 * net.units};
+    block.each(rows.features, [&](std::uint32_t i) { w.input[i] = double{f[i]}; });
+    const auto& first = net.layers[0];
+    const std::uint32_t each = (first.outputs + split - 1) / split, begin = block.y * each;
+    const std::uint32_t end = begin + each < first.outputs ? begin + each : first.outputs;
+    if (begin < end) forward(block, x, agent, w, 0, begin, end);
+    if (split > 1 && !is_last(block, agent, w)) return;
+    for (std::uint32_t l = 1; l < net.count; ++l)
+      forward(block, x, agent, w, l, 0, net.layers[l].outputs);
+    scores_to_deltas(block, agent, w, rows.labels[row]);
+    backward(block, x, agent, w);
+    const double norm_sq = lambda > 0 ? regularised_square(block, agent) : square(block, w, row);
     block.once([&] {
       factors.scales[agent] = clipping.sample_factor(std::sqrt(norm_sq)) * clipping.mean;
     });
   }
 
+  /// Where an agent's factors are.
+  struct View {
+    const float* input;
+    const double *units, *deltas;
+    const Real* x;
+  };
+  PORTER_DEVICE View view(std::size_t agent) const {
+    return {rows.values_of(rows.row(agent, 0)), factors.units + agent * net.units,
+            factors.deltas + agent * net.units, X + agent * stride};
+  }
   /// Entry j of the gradient, before the scale.
-  PORTER_DEVICE double at(std::size_t agent, std::uint32_t j) const {
+  PORTER_DEVICE double at(const View& v, std::uint32_t j) const {
     const auto& layer = net.layer_of(j);
-    const double* delta = factors.deltas + agent * net.units + layer.level;
     double value;
-    if (j >= layer.biases && layer.biased) {
-      value = delta[j - layer.biases];
+    if (layer.biased && j >= layer.biases) {
+      value = v.deltas[layer.level + (j - layer.biases)];
     } else {
       const std::uint32_t o = (j - layer.weights) / layer.inputs;
-      const double a = below(agent, layer)[j - layer.weights - o * layer.inputs];
-      value = delta[o] * a;
-      if (sparse && layer.level == 0) value = a == 0 ? 0.0 : 0.0 + value;
+      value = product(v, layer, o, j - layer.weights - o * layer.inputs);
     }
-    if (lambda > 0) value += regulariser_slope(lambda, double{X[agent * stride + j]});
-    return value;
+    return lambda > 0 ? value + regulariser_slope(lambda, double{v.x[j]}) : value;
+  }
+  PORTER_DEVICE double at(std::size_t agent, std::uint32_t j) const { return at(view(agent), j); }
+  /// Entries j and j + 1 < dim.
+  PORTER_DEVICE Pair<double> pair(const View& v, std::uint32_t j) const {
+    const auto& layer = net.layer_of(j);
+    const std::uint32_t o = (j - layer.weights) / layer.inputs;
+    const std::uint32_t i = j - layer.weights - o * layer.inputs;
+    if (o >= layer.outputs || i + 1 >= layer.inputs || lambda > 0)
+      return {{at(v, j), at(v, j + 1)}};
+    return {{product(v, layer, o, i), product(v, layer, o, i + 1)}};
   }
 
  private:
-  /// The inputs of a layer.
-  PORTER_DEVICE double* below(std::size_t agent, const DenseLayer& layer) const {
-    return layer.level == 0 ? factors.inputs + agent * rows.features
-                            : factors.units + agent * net.units + (layer.level - layer.inputs);
+  struct Work {
+    double *input, *units, *deltas, *sums;
+  };
+
+  PORTER_DEVICE double product(const View& v, const DenseLayer& layer, std::uint32_t o,
+                               std::uint32_t i) const {
+    const double a =
+        layer.level == 0 ? double{v.input[i]} : v.units[layer.level - layer.inputs + i];
+    const double value = v.deltas[layer.level + o] * a;
+    if (sparse && layer.level == 0) return a == 0 ? 0.0 : 0.0 + value;
+    return value;
   }
 
-  PORTER_DEVICE void forward(const Block& block, const Real* x, std::size_t agent) const {
-    double* const sums = partial + agent * kSumLanes * net.units;
-    double* const units = factors.units + agent * net.units;
-    double* const delta = factors.deltas + agent * net.units;
-    for (std::uint32_t l = 0; l < net.count; ++l) {
-      const auto& layer = net.layers[l];
-      const double* a = below(agent, layer);
-      const Real* W = x + layer.weights;
-      const bool running = sparse && l == 0;
-      block.each(running ? 0 : kSumLanes * layer.outputs, [&](std::uint32_t item) {
-        const Real* w = W + std::size_t{item / kSumLanes} * layer.inputs;
-        double sum = 0;
-        for (std::uint32_t i = item % kSumLanes; i < layer.inputs; i += kSumLanes)
-          sum += double{w[i]} * a[i];
-        sums[item] = sum;
-      });
-      block.each(layer.outputs, [&](std::uint32_t o) {
-        const double* s = sums + kSumLanes * o;
-        double z = running ? running_product(W + std::size_t{o} * layer.inputs, a, layer.inputs)
-                           : ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-        if (layer.biased) z += double{x[layer.biases + o]};
-        if (l + 1 < net.count)
-          units[layer.level + o] = net.activated(z);
-        else
-          delta[layer.level + o] = z;
-      });
+  PORTER_DEVICE static double added(const double* s) {
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+  }
+
+  /// Outputs begin to end - 1 of layer l.
+  PORTER_DEVICE void forward(const Block& block, const Real* x, std::size_t agent, const Work& w,
+                             std::uint32_t l, std::uint32_t begin, std::uint32_t end) const {
+    const auto& layer = net.layers[l];
+    const double* a = l == 0 ? w.input : w.units + (layer.level - layer.inputs);
+    const Real* W = x + layer.weights;
+    const bool running = sparse && l == 0;
+    block.each(running ? 0 : kSumLanes * (end - begin), [&](std::uint32_t item) {
+      w.sums[item] = lane_product(W + std::size_t{begin + item / kSumLanes} * layer.inputs, a,
+                                  item % kSumLanes, layer.inputs);
+    });
+    const bool last = l + 1 == net.count;
+    block.each(end - begin, [&](std::uint32_t item) {
+      const std::uint32_t o = begin + item;
+      double z = running ? running_product(W + std::size_t{o} * layer.inputs, a, layer.inputs)
+                         : added(w.sums + kSumLanes * item);
+      if (layer.biased) z += double{x[layer.biases + o]};
+      const double value = last ? z : net.activated(z);
+      (last ? w.deltas : w.units)[layer.level + o] = value;
+      if (!last || split > 1)
+        (last ? factors.deltas : factors.units)[agent * net.units + layer.level + o] = value;
+    });
+  }
+  // Several loads on their way at once.
+  PORTER_DEVICE static double lane_product(const Real* w, const double* a, std::uint32_t lane,
+                                           std::uint32_t size) {
+    constexpr std::uint32_t kAtOnce = 14;
+    double sum = 0;
+    std::uint32_t i = lane;
+    for (; i + kSumLanes * (kAtOnce - 1) < size; i += kSumLanes * kAtOnce) {
+      Real some[kAtOnce];
+      for (std::uint32_t n = 0; n < kAtOnce; ++n) some[n] = w[i + kSumLanes * n];
+      for (std::uint32_t n = 0; n < kAtOnce; ++n) sum += double{some[n]} * a[i + kSumLanes * n];
     }
+    for (; i < size; i += kSumLanes) sum += double{w[i]} * a[i];
+    return sum;
   }
-
   // Zeros are not among the entries of a sparse row.
   PORTER_DEVICE static double running_product(const Real* w, const double* a, std::uint32_t size) {
     double sum = 0;
@@ -164,36 +223,86 @@ struct SampleKernel {
     return sum;
   }
 
-  /// The deltas below the last layer; returns |gradient|^2.
-  PORTER_DEVICE double backward(const Block& block, const Real* x, std::size_t agent) const {
-    auto* const memory = block.memory_as<double>();
-    double* const delta = factors.deltas + agent * net.units;
-    double norm_sq = 0;
-    for (std::uint32_t l = net.count; l > 0; --l) {
-      const auto& layer = net.layers[l - 1];
-      const double* d = delta + layer.level;
-      const double* a = below(agent, layer);
-      double input_sq = layer.biased ? 1 : 0;
-      input_sq += ordered_sum(block, memory, sparse && l == 1 ? 1 : kSumLanes, layer.inputs,
-                              [&](std::uint32_t i) { return a[i] * a[i]; });
-      norm_sq += ordered_sum(block, memory, kSumLanes, layer.outputs,
-                             [&](std::uint32_t o) { return d[o] * d[o]; }) *
-                 input_sq;
-      if (l == 1) break;
-      double* const d_below = delta + net.layers[l - 2].level;
+  /// The last of an agent's parts gets the first layer of all.
+  PORTER_DEVICE bool is_last(const Block& block, std::size_t agent, const Work& w) const {
+    block.once([&] {
+      fence();
+      w.sums[0] = atomic_add(&done[agent], 1) == split - 1 ? 1 : 0;
+    });
+    if (w.sums[0] == 0) return false;
+    fence();
+    const bool single = net.count == 1;
+    const double* from = (single ? factors.deltas : factors.units) + agent * net.units;
+    block.each(net.layers[0].outputs, [&](std::uint32_t o) {
+      (single ? w.deltas : w.units)[o] = load_fresh(from + o);
+      if (o == 0) done[agent] = 0;
+    });
+    return true;
+  }
+
+  // scores_to_delta above, side by side.
+  PORTER_DEVICE void scores_to_deltas(const Block& block, std::size_t agent, const Work& w,
+                                      float label) const {
+    const auto& last = net.layers[net.count - 1];
+    double* const scores = w.deltas + last.level;
+    block.each(last.outputs, [&](std::uint32_t o) {
+      double top = scores[0];
+      for (std::uint32_t p = 1; p < last.outputs; ++p) top = top < scores[p] ? scores[p] : top;
+      w.sums[o] = exp_of(scores[o] - top);
+    });
+    block.each(last.outputs, [&](std::uint32_t o) {
+      double sum = 0;
+      for (std::uint32_t p = 0; p < last.outputs; ++p) sum += w.sums[p];
+      scores[o] = w.sums[o] / sum;
+      if (o == static_cast<std::uint32_t>(label)) scores[o] -= 1;
+      factors.deltas[agent * net.units + last.level + o] = scores[o];
+    });
+  }
+
+  /// The deltas below the last layer.
+  PORTER_DEVICE void backward(const Block& block, const Real* x, std::size_t agent,
+                              const Work& w) const {
+    for (std::uint32_t l = net.count - 1; l > 0; --l) {
+      const auto& layer = net.layers[l];
+      const std::uint32_t below = net.layers[l - 1].level;
+      const double* d = w.deltas + layer.level;
       block.each(layer.inputs, [&](std::uint32_t i) {
         double sum = 0;
         for (std::uint32_t o = 0; o < layer.outputs; ++o)
           sum += d[o] * double{x[layer.weights + o * layer.inputs + i]};
-        d_below[i] = net.times_slope(a[i], sum);
+        w.deltas[below + i] = net.times_slope(w.units[below + i], sum);
+        factors.deltas[agent * net.units + below + i] = w.deltas[below + i];
       });
     }
-    if (lambda > 0)
-      return ordered_sum(block, memory, kSumLanes, dim, [&](std::uint32_t j) {
-        const double g = at(agent, j);
-        return g * g;
-      });
+  }
+
+  /// |gradient|^2 = sum of |delta|^2 (|a|^2 + 1) over the layers, from the last to the first.
+  PORTER_DEVICE double square(const Block& block, const Work& w, std::size_t row) const {
+    block.each(2 * kSumLanes * net.count, [&](std::uint32_t item) {
+      const auto& layer = net.layers[item / (2 * kSumLanes)];
+      const bool of_inputs = item / kSumLanes % 2 != 0;
+      if (of_inputs && layer.level == 0) return;
+      const double* v = of_inputs ? w.units + (layer.level - layer.inputs) : w.deltas + layer.level;
+      double sum = 0;
+      for (std::uint32_t i = item % kSumLanes; i < (of_inputs ? layer.inputs : layer.outputs);
+           i += kSumLanes)
+        sum += v[i] * v[i];
+      w.sums[item] = sum;
+    });
+    double norm_sq = 0;
+    for (std::uint32_t l = net.count; l > 0; --l) {
+      double input_sq = net.layers[l - 1].biased ? 1 : 0;
+      const double* s = w.sums + 2 * kSumLanes * (l - 1);
+      input_sq += l == 1 ? squares[row] : added(s + kSumLanes);
+      norm_sq += added(s) * input_sq;
+    }
     return norm_sq;
+  }
+  PORTER_DEVICE double regularised_square(const Block& block, std::size_t agent) const {
+    return ordered_sum(block, block.memory_as<double>(), kSumLanes, dim, [&](std::uint32_t j) {
+      const double g = at(agent, j);
+      return g * g;
+    });
   }
 };
 

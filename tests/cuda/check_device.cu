@@ -41,19 +41,29 @@ int check(const char* what, std::vector<Case> cases, const Compare& compare) {
   return bad;
 }
 
-// Rounds until a second or so has passed; the last download waits for all of them.
-double microseconds_a_round(Algorithm& algorithm, std::uint32_t first, double budget) {
+// Rounds until a second or so has passed.
+double host_seconds = 0;
+template <class Real>
+double microseconds_a_round(cuda::DevicePorter<Real>& porter, std::uint32_t first, double budget) {
+  porter.device().mark();
+  porter.device().wait();
   const auto start = Clock::now();
   std::uint32_t round = first;
-  while (round < first + 2000 && seconds_since(start) < budget) algorithm.step(round++);
-  algorithm.iterates();
+  for (double left = budget; left > 0 && round < first + 20000;
+       left = budget - seconds_since(start)) {
+    const auto began = Clock::now();
+    for (std::uint32_t end = round + 64; round < end; ++round) porter.step(round);
+    host_seconds = seconds_since(began) / 64;
+    porter.device().mark();
+    porter.device().wait();
+  }
   return 1e6 * seconds_since(start) / (round - first);
 }
 
 // Steps with which hundreds of rounds stay within the bounds of messages.
 AlgorithmSetup with_small_steps(AlgorithmSetup setup) {
   setup.eta = setup.gamma = 0.01;
-  setup.rounds = 5000;
+  setup.rounds = 50000;
   return setup;
 }
 
@@ -69,63 +79,95 @@ std::string long_difference(const Case& c) {
   return difference(*expected, *found);
 }
 
-// A round of the paper's network, checked after some rounds where the library is quick enough.
-int time_network(std::size_t agents, std::size_t batch, Precision precision) {
-  Case c{.name = "timed", .agents = agents, .rows_per_agent = batch == 1 ? 20 : batch + 50};
-  c.features = 784, c.classes = 10, c.batch = batch, c.precision = precision, c.pictures = true;
+Case network_case(std::size_t agents, std::size_t batch) {
+  Case c{.name = "mlp 784-64-10", .agents = agents};
+  c.rows_per_agent = batch == 1 ? (agents > 4000 ? 6 : 20) : batch + 50;
+  c.features = 784, c.classes = 10, c.batch = batch, c.pictures = true;
   c.compressor = "random_k:0.05";
   c.model = {.name = "mlp", .hidden = {64}};
+  return c;
+}
+Case logistic_case(std::size_t agents) {
+  Case c{.name = "logistic, d = 124", .agents = agents, .rows_per_agent = 3};
+  c.features = 124, c.classes = 2, c.sparse = true;
+  c.compressor = "random_k:0.05";
+  c.model = {.name = "logistic", .lambda = 0.2};
+  return c;
+}
+
+// A round, checked after some rounds where the library is quick enough.
+template <class Real>
+int time_rounds(Case c) {
+  c.precision = sizeof(Real) == 8 ? Precision::wide : Precision::narrow;
   Bench bench(c);
-  bench.network = Bench::make_network(agents, concat("regular:", agents > 8 ? 8 : 4));
+  bench.network = Bench::make_network(c.agents, concat("regular:", c.agents > 8 ? 8 : 4));
   const auto setup = with_small_steps(bench.setup(c));
-  const auto on_device = make_on_device(setup, bench);
-  for (std::uint32_t round = 1; round <= 4; ++round) on_device->step(round);
+  cuda::DevicePorter<Real> porter(setup, bench.request, std::make_unique<Device>());
   std::string verdict = "not compared";
   double host = 0;
-  if (agents * batch <= 1000) {
+  if (c.agents * c.batch * bench.start.size() <= 60'000'000) {
+    for (std::uint32_t round = 1; round <= 4; ++round) porter.step(round);
     ThreadPool pool(0);
     const auto with_pool = with_small_steps(bench.setup(c, &pool));
     const auto expected = bench.info.make(with_pool);
     const auto start = Clock::now();
     for (std::uint32_t round = 1; round <= 4; ++round) expected->step(round);
     host = 1e6 * seconds_since(start) / 4;
-    verdict = difference(*expected, *on_device);
+    verdict = difference(*expected, porter);
     if (verdict.empty()) verdict = "same bits";
   }
-  on_device->step(5);
-  const double device = microseconds_a_round(*on_device, 6, 1.0);
-  std::printf("mlp 784-64-10, n = %zu, b = %zu, %s: %.1f us a round (processor: %.0f us); %.200s\n",
-              agents, batch, name_of(precision), device, host, verdict.c_str());
+  for (std::uint32_t round = 5; round <= 8; ++round) porter.step(round);
+  const double device = microseconds_a_round(porter, 9, 0.4);
+  std::printf("%s, n = %zu, b = %zu, %s: %.1f us a round (host %.1f; processor: %.0f us); %.200s\n",
+              c.name.c_str(), c.agents, c.batch, name_of(c.precision), device, 1e6 * host_seconds,
+              host, verdict.c_str());
   std::fflush(stdout);
   return verdict == "same bits" || verdict == "not compared" ? 0 : 1;
+}
+
+int time_both(const Case& c) { return time_rounds<double>(c) + time_rounds<float>(c); }
+
+int time_all() {
+  int bad = 0;
+  for (const std::size_t agents : {10, 100, 1000, 10000}) bad += time_both(network_case(agents, 1));
+  for (const std::size_t agents : {10, 1000, 10000}) bad += time_both(logistic_case(agents));
+  for (const std::size_t agents : {10, 100}) bad += time_both(network_case(agents, 600));
+  return bad;
 }
 
 int run(const std::string& what) {
   const Device device;
   std::printf("%s, %.1f GB free\n", device.name().c_str(),
               static_cast<double>(device.free_bytes()) / 1e9);
-  int bad = check("single samples", one_sample_cases(), run_difference) +
-            check("batches", batch_cases(), run_difference) +
-            check("ways of mixing", mixing_cases(), run_difference) +
-            check("methods", method_cases(), run_difference) +
-            check("compressors", compressor_cases(), run_difference) +
-            check("sweeps", sweep_cases(), run_difference) +
-            check("the engine in the middle of a run", method_cases(), relay_difference) +
-            check("200 rounds of every combination", all_cases(), long_difference);
-  if (what != "check")
-    for (const auto precision : {Precision::wide, Precision::narrow}) {
-      for (const std::size_t agents : {10, 100, 1000, 4000})
-        bad += time_network(agents, 1, precision);
-      for (const std::size_t agents : {10, 100}) bad += time_network(agents, 600, precision);
-    }
-  std::printf(bad == 0 ? "all the same\n" : "%d differences\n", bad);
+  int bad = 0;
+  if (what == "quick") {
+    for (const std::size_t agents : {10, 100, 1000}) bad += time_both(network_case(agents, 1));
+    return bad;
+  }
+  if (what == "one10") return time_rounds<float>(network_case(10, 1));
+  if (what == "one") return time_rounds<float>(network_case(1000, 1));
+  if (what == "one64") return time_rounds<double>(network_case(1000, 1));
+  if (what != "time")
+    bad += check("single samples", one_sample_cases(), run_difference) +
+           check("batches", batch_cases(), run_difference) +
+           check("ways of mixing", mixing_cases(), run_difference) +
+           check("methods", method_cases(), run_difference) +
+           check("compressors", compressor_cases(), run_difference) +
+           check("sweeps", sweep_cases(), run_difference) +
+           check("the engine in the middle of a run", method_cases(), relay_difference) +
+           check("200 rounds of every combination", all_cases(), long_difference);
+  if (what != "check") bad += time_all();
+  if (bad == 0)
+    std::printf("all the same\n");
+  else
+    std::printf("%d differences\n", bad);
   return bad == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace porter
 
-// check_device [check]: without the times of rounds.
+// check_device [check | time]
 int main(int argc, char** argv) {
   try {
     return porter::run(argc > 1 ? argv[1] : "");

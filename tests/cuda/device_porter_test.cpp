@@ -77,7 +77,7 @@ TEST(DevicePorter, SaysHowManyAgentsThereIsRoomFor) {
     cuda::make_device_porter(setup, bench.request, std::make_unique<Device>(Order::forward, kFree));
   });
   EXPECT_TRUE(says(text, "5 agents (network.agents)")) << text;
-  EXPECT_TRUE(says(text, "room for 3 agents")) << text;
+  EXPECT_TRUE(says(text, "room for 2 agents")) << text;
 }
 
 TEST(DevicePorter, RefusesAMessageThatIsTooLong) {
@@ -108,7 +108,11 @@ TEST(DevicePorter, RunsEveryKernel) {
   const auto setup = bench.setup(c);
   cuda::DevicePorter<double> porter(setup, bench.request, std::make_unique<Device>());
   porter.step(1);
-  EXPECT_EQ(porter.device().launches(), 5);  // masks, messages, batches, gradients, mixing
+  EXPECT_EQ(porter.device().launches(), 4);  // masks, first messages, batches, gradients
+  porter.step(2);
+  EXPECT_EQ(porter.device().launches(), 6);  // the update of round 1, gradients
+  porter.iterates();
+  EXPECT_EQ(porter.device().launches(), 7);  // the update of round 2
 }
 
 }  // namespace

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "algo/porter_entry.hpp"
+#include "messages.hpp"
+#include "mix.hpp"
+
+namespace porter::cuda {
+
+/// The messages of a gossip step as UpdateKernel has them: values[message][i] stands at the
+/// position of part p that has the 16 low bits positions[message][i], starts[message][p] <= i <
+/// starts[message][p + 1]. Message 2 agent + channel.
+struct Heard {
+  const std::uint16_t* positions;  ///< null: all entries travel
+  const std::uint32_t* starts;
+  float* values;
+
+  PORTER_DEVICE static std::size_t message(std::size_t agent, std::uint32_t channel) {
+    return 2 * agent + channel;
+  }
+  /// How far a position is behind `first`, less than 2^16.
+  PORTER_DEVICE static std::uint16_t offset(std::uint16_t low_half, std::uint32_t first) {
+    return static_cast<std::uint16_t>(low_half - static_cast<std::uint16_t>(first));
+  }
+  PORTER_DEVICE static std::uint32_t position(std::uint16_t low_half, std::uint32_t first) {
+    return first + offset(low_half, first);
+  }
+};
+
+/// Block (agent, channel): Q <- Q + C(S - Q), the difference rounded to float once, from a state in
+/// memory. UpdateKernel makes all later messages.
+template <class Real>
+struct PublishKernel {
+  static constexpr int kThreads = 256;
+
+  Heard out;
+  std::uint32_t part, parts, kept, stride;
+  const Real* S[2];
+  Real* Q[2];
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t row = std::size_t{block.x} * stride;
+    const std::size_t message = Heard::message(block.x, block.y);
+    const Real* from = S[block.y] + row;
+    Real* to = Q[block.y] + row;
+    const auto publish = [&](std::size_t i, std::uint32_t at) {
+      const auto value = static_cast<float>(from[at] - to[at]);
+      out.values[message * kept + i] = value;
+      to[at] += Real{value};
+    };
+    if (!out.positions) {
+      block.each(kept, [&](std::uint32_t i) { publish(i, i); });
+      return;
+    }
+    const auto* starts = out.starts + message * (parts + 1);
+    block.each(parts, [&](std::uint32_t p) {
+      for (std::uint32_t i = starts[p]; i < starts[p + 1]; ++i)
+        publish(i, Heard::position(out.positions[message * kept + i], p * part));
+    });
+  }
+};
+
+/// How UpdateKernel comes by the gaps (W - I)^T Q.
+enum class Gaps {
+  summed,  ///< from the rows of Q
+  stored,  ///< kept, and moved by messages
+};
+
+/// Lines 11 to 14 of Algorithm 1 behind the gradients, a tile of an agent at a time: the messages
+/// of this gossip step move the gaps, senders in ascending order; noise, U, V and X follow; then,
+/// with V and X at hand, the tile's part of the messages of the next step, and Q takes them. So V
+/// need not be stored.
+///
+/// Bound by memory, so what a tile needs is on its way long before: its rows since the tile before
+/// the last one, who is heard since three tiles ago, messages since the noise was begun. A block's
+/// tiles are `blocks` apart in an order that has the same tile of all agents side by side: their
+/// messages are read many times, and stay in the cache meanwhile.
+template <class Real, std::uint32_t kQuads, Gaps kGaps>
+struct UpdateKernel {
+  static constexpr int kThreads = 256;
+  static constexpr int kBlocks = 3;
+  static constexpr bool kStartsEarly = true;
+  static constexpr std::uint32_t kTile = 4 * kThreads * kQuads;
+  static constexpr std::uint32_t kWarps = kThreads / Block::kWarp;
+  /// A warp has one channel of this many coordinates to itself where messages are concerned.
+  static constexpr std::uint32_t kPart = kTile / (kWarps / 2);
+  /// Senders whose messages are asked for ahead.
+  static constexpr std::uint32_t kAhead = 10;
+  static constexpr std::uint32_t kStages = 2, kRows = 4;
+
+  std::uint32_t agents, tiles, blocks, parts, dim, stride, kept;
+  Heard now, next;
+  bool cuts;      ///< the messages of the next step
+  bool rebuilt;   ///< the gaps are what they shall be
+  bool stores_v;  ///< else V is known to nobody
+  std::uint32_t most_heard;
+  Gradient<Real> gradient;
+  std::uint64_t seed;
+  std::uint32_t round;
+  Real gamma, eta;
+  double sigma;
+  Real *X, *U, *V;
+  const Real* Q[2];
+  Real*
+      Q_next[2];  ///< the same where gaps are stored, else other rows, which all others read later
+  Real* R[2];
+  const std::uint32_t *in_starts, *in_senders;
+  const double* in_weights;
+
+  /// Whose entries a warp adds to its part of a tile.
+  struct Source {
+    std::uint32_t begin, end;  ///< among all positions and values
+    Real weight;
+  };
+  static constexpr std::size_t kSources = kWarps * (kAhead + 1);
+  static constexpr std::size_t kBytes =
+      kStages * kRows * kTile * sizeof(Real) + kSources * sizeof(Source);
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    block.let_next_start();
+    State state(block);
+    const std::uint32_t items = agents * tiles;
+    const std::uint32_t turns = (items - block.x + blocks - 1) / blocks;
+    for (std::uint32_t turn = 0; turn < kStages; ++turn) fetch(block, state, turn, turns);
+    find_sources(block, state, turns);
+    for (std::uint32_t turn = 0;; ++turn) {
+      prepare(block, state, turn, turns);
+      if (turn == 0) block.await_previous();
+      release(block, state, turn);
+      block.template arrive<kStages - 1>();
+      if constexpr (kGaps == Gaps::stored) add_messages(block, state, turn);
+      move(block, state, turn);
+      if (cuts && now.positions) cut_messages(block, state, turn);
+      if (turn + 1 == turns) break;
+      fetch(block, state, turn + kStages, turns);
+    }
+  }
+
+ private:
+  static constexpr std::uint16_t kNowhere = 0xffff;
+  static_assert(kTile < kNowhere);
+
+  struct Link {
+    std::uint32_t begin = 0, end = 0;  // of the agent heard among in_senders, two tiles ahead
+    std::uint32_t sender = 0;          // one tile ahead
+    bool there = false;
+    Real weight{};
+    Source source{};  // of the tile at hand
+  };
+  struct Entries {
+    std::uint16_t at[kAhead];
+    float value[kAhead];
+    std::uint16_t own_at;
+    Real own_q;
+  };
+  struct Released {
+    Real g[4 * kQuads];
+    float noise[4 * kQuads];
+  };
+  struct Summed {
+    Real at[2][4 * kQuads];
+  };
+  struct State {
+    PORTER_DEVICE explicit State(const Block& block)
+        : rows(block.memory_as<Real>()),
+          sources(block.memory_as<Source>(kStages * kRows * kTile * sizeof(Real))) {}
+    Real* rows;       // stage, then R_v, R_x, U, X; V and X take the place of R_v and R_x
+    Source* sources;  // warp x (kAhead + 1): the last is what the agent itself sends next
+    PerThread<Link, kThreads> links;
+    PerThread<Entries, kThreads> entries;
+    PerThread<Released, kThreads> released;
+    PerThread<Summed, kGaps == Gaps::summed ? kThreads : 1> summed;
+
+    PORTER_DEVICE Real* row(std::uint32_t turn, std::uint32_t which) const {
+      return rows + (turn % kStages * kRows + which) * kTile;
+    }
+  };
+
+  PORTER_DEVICE std::uint32_t agent_of(const Block& block, std::uint32_t turn) const {
+    return (block.x + turn * blocks) % agents;
+  }
+  PORTER_DEVICE std::uint32_t tile_of(const Block& block, std::uint32_t turn) const {
+    return (block.x + turn * blocks) / agents;
+  }
+  /// Coordinate `low` of slot s, and the next, and both 32 further on: a block of noise.
+  PORTER_DEVICE static std::uint32_t low_of(std::uint32_t slot) {
+    return slot / 16 * 64 + slot % 16 * 2;
+  }
+
+  // The tile's rows are asked for.
+  PORTER_DEVICE void fetch(const Block& block, const State& state, std::uint32_t turn,
+                           std::uint32_t turns) const {
+    if (turn < turns) {
+      const std::uint32_t first = tile_of(block, turn) * kTile;
+      const std::size_t at = std::size_t{agent_of(block, turn)} * stride + first;
+      const std::uint32_t size = stride - first < kTile ? stride - first : kTile;
+      const auto bytes = static_cast<std::uint32_t>(size * sizeof(Real));
+      if constexpr (kGaps == Gaps::stored) {
+        block.copy(state.row(turn, 0), R[0] + at, bytes);
+        block.copy(state.row(turn, 1), R[1] + at, bytes);
+      }
+      block.copy(state.row(turn, 2), U + at, bytes);
+      block.copy(state.row(turn, 3), X + at, bytes);
+    }
+    block.commit();
+  }
+
+  PORTER_DEVICE void next_row(const Block& block, std::uint32_t turn, std::uint32_t turns,
+                              Link& link) const {
+    link.begin = link.end = 0;
+    if (turn >= turns) return;
+    const auto agent = agent_of(block, turn);
+    link.begin = in_starts[agent];
+    link.end = in_starts[agent + 1];
+  }
+  PORTER_DEVICE void next_sender(const Block& block, std::uint32_t turn, std::uint32_t turns,
+                                 std::uint32_t lane, Link& link) const {
+    link.there = false;
+    if (turn >= turns) return;
+    if (lane < kAhead && link.begin + lane < link.end) {
+      link.sender = in_senders[link.begin + lane];
+      link.weight = static_cast<Real>(in_weights[link.begin + lane]);
+      link.there = true;
+    } else if (lane == kAhead) {
+      link.sender = agent_of(block, turn);
+      link.there = cuts;
+    }
+  }
+  PORTER_DEVICE void next_source(const Block& block, std::uint32_t turn, std::uint32_t turns,
+                                 std::uint32_t thread, Link& link) const {
+    link.source = {};
+    if (turn >= turns || !link.there) return;
+    link.source = source_in(thread % Block::kWarp == kAhead ? next : now, link.sender,
+                            tile_of(block, turn), thread / Block::kWarp);
+    link.source.weight = link.weight;
+  }
+  PORTER_DEVICE Source source_in(const Heard& heard, std::uint32_t sender, std::uint32_t tile,
+                                 std::uint32_t warp) const {
+    const std::uint32_t channel = warp / (kWarps / 2);
+    const std::uint32_t part = tile * (kWarps / 2) + warp % (kWarps / 2);
+    if (part >= parts) return {};
+    const std::size_t message = Heard::message(sender, channel);
+    const auto* start = heard.starts + message * (parts + 1) + part;
+    const auto first = static_cast<std::uint32_t>(message * kept);
+    return {first + start[0], first + start[1], Real{}};
+  }
+
+  // The chain from agents to senders to their entries, a turn's load each.
+  PORTER_DEVICE void find_sources(const Block& block, State& state, std::uint32_t turns) const {
+    if (!now.positions) return;
+    block.alone(kThreads, [&](std::uint32_t t) {
+      auto& link = state.links[t];
+      const std::uint32_t lane = t % Block::kWarp;
+      next_row(block, 0, turns, link);
+      next_sender(block, 0, turns, lane, link);
+      next_row(block, 1, turns, link);
+      next_source(block, 0, turns, t, link);
+      next_sender(block, 1, turns, lane, link);
+      next_row(block, 2, turns, link);
+    });
+  }
+
+  // What needs no gradient: messages, gaps that are summed, noise.
+  PORTER_DEVICE void prepare(const Block& block, State& state, std::uint32_t turn,
+                             std::uint32_t turns) const {
+    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    if (now.positions) {
+      block.in_warps(kThreads, [&](std::uint32_t t) {
+        const std::uint32_t lane = t % Block::kWarp;
+        if (lane <= kAhead)
+          state.sources[t / Block::kWarp * (kAhead + 1) + lane] = state.links[t].source;
+      });
+      block.alone(kThreads, [&](std::uint32_t t) {
+        ask_for_entries(state, t, agent, first);
+        auto& link = state.links[t];
+        next_source(block, turn + 1, turns, t, link);
+        next_sender(block, turn + 2, turns, t % Block::kWarp, link);
+        next_row(block, turn + 3, turns, link);
+      });
+    }
+    if (turn > 0) compute_gradient(block, state, turn);
+    block.alone(kThreads, [&](std::uint32_t t) {
+      if constexpr (kGaps == Gaps::summed) sum_gaps(state.summed[t], agent, first, t);
+      if (gradient.kind == Gradient<Real>::Kind::none || sigma == 0) return;
+      auto& noise = state.released[t].noise;
+      for (std::uint32_t q = 0; q < kQuads; ++q) {
+        const std::uint32_t slot = t + q * kThreads;
+        const auto quad = noise_quad(seed, agent, round, first / 4 + slot);
+        for (std::uint32_t n = 0; n < 4; ++n) noise[4 * q + n] = quad.at[n];
+      }
+    });
+  }
+
+  // G with its noise.
+  PORTER_DEVICE void release(const Block& block, State& state, std::uint32_t turn) const {
+    if (gradient.kind == Gradient<Real>::Kind::none) return;
+    if (turn == 0) compute_gradient(block, state, turn);
+    if (sigma == 0) return;
+    block.alone(kThreads, [&](std::uint32_t t) {
+      auto& released = state.released[t];
+      for (std::uint32_t n = 0; n < 4 * kQuads; ++n)
+        released.g[n] += static_cast<Real>(sigma) * Real{released.noise[n]};
+    });
+  }
+  PORTER_DEVICE void compute_gradient(const Block& block, State& state, std::uint32_t turn) const {
+    if (gradient.kind == Gradient<Real>::Kind::none) return;
+    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    block.alone(kThreads, [&](std::uint32_t t) {
+      auto& g = state.released[t].g;
+      const auto view = gradient.of(agent);
+      for (std::uint32_t q = 0; q < kQuads; ++q)
+        for (std::uint32_t h = 0; h < 2; ++h) {
+          const std::uint32_t j = first + low_of(t + q * kThreads) + 32 * h;
+          const auto pair = gradient.pair(view, j, dim);
+          g[4 * q + 2 * h] = pair.at[0];
+          g[4 * q + 2 * h + 1] = pair.at[1];
+        }
+    });
+  }
+
+  PORTER_DEVICE void ask_for_entries(State& state, std::uint32_t t, std::uint32_t agent,
+                                     std::uint32_t first) const {
+    const std::uint32_t warp = t / Block::kWarp, lane = t % Block::kWarp;
+    const Source* sources = state.sources + warp * (kAhead + 1);
+    auto& entries = state.entries[t];
+    for (std::uint32_t e = 0; e < kAhead; ++e) {
+      entries.at[e] = kNowhere;
+      const std::uint32_t i = sources[e].begin + lane;
+      if (rebuilt || i >= sources[e].end) continue;
+      entries.at[e] = Heard::offset(now.positions[i], first);
+      entries.value[e] = now.values[i];
+    }
+    entries.own_at = kNowhere;
+    const std::uint32_t own = sources[kAhead].begin + lane;
+    if (own >= sources[kAhead].end) return;
+    entries.own_at = Heard::offset(next.positions[own], first);
+    entries.own_q = Q[warp / (kWarps / 2)][std::size_t{agent} * stride + first + entries.own_at];
+  }
+
+  PORTER_DEVICE void add_messages(const Block& block, State& state, std::uint32_t turn) const {
+    if (rebuilt || !now.positions) return;
+    const std::uint32_t tile = tile_of(block, turn), first = tile * kTile;
+    Real* const gaps = state.row(turn, 0);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+    for (std::uint32_t e = 0; e < kAhead; ++e)
+      block.in_warps(kThreads, [&](std::uint32_t t) {
+        const std::uint32_t warp = t / Block::kWarp;
+        const Source source = state.sources[warp * (kAhead + 1) + e];
+        Real* const to = gaps + warp / (kWarps / 2) * kTile;
+        const auto& entries = state.entries[t];
+        if (entries.at[e] != kNowhere) to[entries.at[e]] += source.weight * Real{entries.value[e]};
+        add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
+      });
+    if (most_heard <= kAhead) return;
+    const auto agent = agent_of(block, turn);
+    for (std::uint32_t e = in_starts[agent] + kAhead; e < in_starts[agent + 1]; ++e)
+      block.in_warps(kThreads, [&](std::uint32_t t) {
+        const std::uint32_t warp = t / Block::kWarp;
+        auto source = source_in(now, in_senders[e], tile, warp);
+        source.weight = static_cast<Real>(in_weights[e]);
+        add_rest(gaps + warp / (kWarps / 2) * kTile, first, source, t % Block::kWarp);
+      });
+  }
+  PORTER_DEVICE void add_rest(Real* to, std::uint32_t first, const Source& source,
+                              std::uint32_t from) const {
+    for (std::uint32_t i = source.begin + from; i < source.end; i += Block::kWarp)
+      to[Heard::offset(now.positions[i], first)] += source.weight * Real{now.values[i]};
+  }
+
+  PORTER_DEVICE void sum_gaps(Summed& summed, std::uint32_t agent, std::uint32_t first,
+                              std::uint32_t t) const {
+    summed = {};
+    const std::uint32_t begin = in_starts[agent], end = in_starts[agent + 1];
+#if defined(__CUDA_ARCH__)
+#pragma unroll 3
+#endif
+    for (std::uint32_t e = begin; e < end; ++e) {
+      const std::size_t row = std::size_t{in_senders[e]} * stride + first;
+      const auto weight = static_cast<Real>(in_weights[e]);
+      for (std::uint32_t n = 0; n < 2 * kQuads; ++n) {
+        const std::uint32_t low = low_of(t + n / 2 * kThreads) + n % 2 * 32;
+        if (first + low >= stride) continue;
+        for (std::uint32_t c = 0; c < 2; ++c) {
+          const auto q = load_pair(Q[c] + row + low);
+          summed.at[c][2 * n] += weight * q.at[0];
+          summed.at[c][2 * n + 1] += weight * q.at[1];
+        }
+      }
+    }
+  }
+
+  // Lines 12 and 14.
+  PORTER_DEVICE void move(const Block& block, State& state, std::uint32_t turn) const {
+    block.each(0, [](std::uint32_t) {});  // all messages of the tile are in its gaps
+    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    const std::size_t row = std::size_t{agent} * stride + first;
+    Real* const rows = state.row(turn, 0);
+    block.each(kThreads, [&](std::uint32_t t) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+      for (std::uint32_t n = 0; n < 2 * kQuads; ++n) {
+        const std::uint32_t low = low_of(t + n / 2 * kThreads) + n % 2 * 32;
+        if (first + low >= stride) continue;
+        Pair<Real> gap[2];
+        for (std::uint32_t c = 0; c < 2; ++c) {
+          if constexpr (kGaps == Gaps::summed)
+            gap[c] = {{state.summed[t].at[c][2 * n], state.summed[t].at[c][2 * n + 1]}};
+          else
+            gap[c] = load_pair(rows + c * kTile + low);
+          if (kGaps == Gaps::stored && !now.positions && !rebuilt)
+            add_dense(c, agent, first + low, gap[c]);
+          if (kGaps == Gaps::stored && !rebuilt) store_passing(R[c] + row + low, gap[c]);
+        }
+        auto u = load_pair(rows + 2 * kTile + low), x = load_pair(rows + 3 * kTile + low);
+        Pair<Real> v;
+        if (gradient.kind == Gradient<Real>::Kind::none) {
+          v = load_pair(V + row + low);
+          for (std::uint32_t i = 0; i < 2; ++i) {
+            u.at[i] += gamma * gap[0].at[i];
+            v.at[i] += gamma * gap[0].at[i];
+            x.at[i] += gamma * gap[1].at[i];
+          }
+        } else {
+          for (std::uint32_t i = 0; i < 2; ++i) {
+            v.at[i] = state.released[t].g[2 * n + i];
+            porter_entry(gamma, eta, gap[0].at[i], gap[1].at[i], u.at[i], v.at[i], x.at[i]);
+          }
+        }
+        store_passing(U + row + low, u);
+        store_passing(X + row + low, x);
+        if (stores_v) store_passing(V + row + low, v);
+        if (!cuts) continue;
+        if (now.positions) {
+          *reinterpret_cast<Pair<Real>*>(rows + low) = v;
+          *reinterpret_cast<Pair<Real>*>(rows + kTile + low) = x;
+        }
+        for (std::uint32_t c = 0; c < 2; ++c) {
+          if (kGaps == Gaps::summed && now.positions)
+            *reinterpret_cast<Pair<Real>*>(Q_next[c] + row + low) = load_pair(Q[c] + row + low);
+          if (!now.positions) cut_dense(c, agent, first + low, c == 0 ? v : x);
+        }
+      }
+    });
+  }
+
+  // Messages of all entries.
+  PORTER_DEVICE void add_dense(std::uint32_t c, std::uint32_t agent, std::uint32_t j,
+                               Pair<Real>& gap) const {
+    for (std::uint32_t e = in_starts[agent]; e < in_starts[agent + 1]; ++e) {
+      const float* values = now.values + Heard::message(in_senders[e], c) * kept;
+      for (std::uint32_t i = 0; i < 2; ++i)
+        if (j + i < dim) gap.at[i] += static_cast<Real>(in_weights[e]) * Real{values[j + i]};
+    }
+  }
+  PORTER_DEVICE void cut_dense(std::uint32_t c, std::uint32_t agent, std::uint32_t j,
+                               const Pair<Real>& state) const {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      if (j + i >= dim) continue;
+      const Real q = Q[c][std::size_t{agent} * stride + j + i];
+      const auto value = static_cast<float>(state.at[i] - q);
+      next.values[Heard::message(agent, c) * kept + j + i] = value;
+      Q_next[c][std::size_t{agent} * stride + j + i] = q + Real{value};
+    }
+  }
+
+  // Q <- Q + C(S - Q), the difference rounded to float once.
+  PORTER_DEVICE void cut_messages(const Block& block, State& state, std::uint32_t turn) const {
+    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    const std::size_t row = std::size_t{agent} * stride + first;
+    const Real* const rows = state.row(turn, 0);
+    block.each(kThreads, [&](std::uint32_t t) {
+      const std::uint32_t warp = t / Block::kWarp, channel = warp / (kWarps / 2);
+      const Source source = state.sources[warp * (kAhead + 1) + kAhead];
+      const Real* const from = rows + channel * kTile;
+      const auto cut = [&](std::uint32_t i, std::uint32_t at, Real q) {
+        const auto value = static_cast<float>(from[at] - q);
+        next.values[i] = value;
+        Q_next[channel][row + at] = q + Real{value};
+      };
+      const std::uint32_t i = source.begin + t % Block::kWarp;
+      const auto& entries = state.entries[t];
+      if (entries.own_at != kNowhere) cut(i, entries.own_at, entries.own_q);
+      for (std::uint32_t more = i + Block::kWarp; more < source.end; more += Block::kWarp) {
+        const auto at = Heard::offset(next.positions[more], first);
+        cut(more, at, Q[channel][row + at]);
+      }
+    });
+  }
+};
+
+/// Block (agent, tile): gaps summed from Q in double and rounded once, as float gaps are now and
+/// then.
+template <class Real>
+struct RebuildKernel {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kTile = 2048;
+
+  std::uint32_t dim, stride;
+  const Real* Q[2];
+  Real* R[2];
+  const std::uint32_t *in_starts, *in_senders;
+  const double* in_weights;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const std::uint32_t first = block.y * kTile, begin = in_starts[agent],
+                        end = in_starts[agent + 1];
+    block.each(dim - first < kTile ? dim - first : kTile, [&](std::uint32_t offset) {
+      for (std::uint32_t c = 0; c < 2; ++c) {
+        double sum = 0;
+        for (std::uint32_t e = begin; e < end; ++e)
+          sum += in_weights[e] * double{Q[c][std::size_t{in_senders[e]} * stride + first + offset]};
+        R[c][agent * stride + first + offset] = static_cast<Real>(1.0 * sum);
+      }
+    });
+  }
+};
+
+}  // namespace porter::cuda
