@@ -13,6 +13,14 @@
 
 #include "core/device.hpp"
 
+/// In front of a function that is seldom called: no part of the code around the call, which a GPU
+/// has little room for.
+#if defined(__CUDACC__)
+#define PORTER_RARE __noinline__
+#else
+#define PORTER_RARE
+#endif
+
 namespace porter::cuda {
 
 /// In which order the host does the work of a step. A result that depends on it is a race.
@@ -66,15 +74,33 @@ struct Block {
   /// commit() ends arrives together.
   PORTER_DEVICE void copy(void* to, const void* from, std::uint32_t bytes) const {
 #if defined(__CUDA_ARCH__)
-    std::uint64_t passing;  // read once: what others hear shall stay in the cache
-    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(passing));
     const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+#pragma unroll 1
     for (std::uint32_t i = 16 * threadIdx.x; i < bytes; i += 16 * blockDim.x)
-      asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(at + i),
-                   "l"(static_cast<const char*>(from) + i), "l"(passing)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + i),
+                   "l"(static_cast<const char*>(from) + i)
                    : "memory");
 #else
     std::memcpy(to, from, bytes);
+#endif
+  }
+  /// `count` numbers, several of a thread on their way at once; no barrier.
+  template <class To, class From>
+  PORTER_DEVICE void load(To* to, const From* from, std::uint32_t count) const {
+#if defined(__CUDA_ARCH__)
+    constexpr std::uint32_t kAtOnce = 8;
+#pragma unroll 1
+    for (std::uint32_t i = threadIdx.x; i < count; i += kAtOnce * blockDim.x) {
+      From some[kAtOnce];
+#pragma unroll
+      for (std::uint32_t n = 0; n < kAtOnce; ++n)
+        if (i + n * blockDim.x < count) some[n] = from[i + n * blockDim.x];
+#pragma unroll
+      for (std::uint32_t n = 0; n < kAtOnce; ++n)
+        if (i + n * blockDim.x < count) to[i + n * blockDim.x] = To{some[n]};
+    }
+#else
+    for (std::uint32_t i = 0; i < count; ++i) to[i] = To{from[i]};
 #endif
   }
   PORTER_DEVICE void commit() const {

@@ -65,20 +65,28 @@ struct Gradient {
 struct NoiseQuad {
   float at[4];
 };
+// Pairs whose radius word is so small that it leaves few bits to its logarithm.
+PORTER_DEVICE PORTER_RARE inline void refine_noise(std::uint64_t seed, std::uint32_t agent,
+                                                   std::uint32_t round, std::uint32_t block,
+                                                   NormalPair& first, NormalPair& second) {
+  constexpr auto kUse = static_cast<std::uint32_t>(Draw::noise);
+  const auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+  const auto words = philox_words_of({block, round, agent, kUse}, {key0, key1});
+  const auto more = philox_words_of({block | kRefinementBlock, round, agent, kUse}, {key0, key1});
+  if (words[0] < kRefineBelow)
+    first = refined_pair(words[0], words[1], join_words(more[0], more[1]));
+  if (words[2] < kRefineBelow)
+    second = refined_pair(words[2], words[3], join_words(more[2], more[3]));
+}
 PORTER_DEVICE inline NoiseQuad noise_quad(std::uint64_t seed, std::uint32_t agent,
                                           std::uint32_t round, std::uint32_t block) {
   constexpr auto kUse = static_cast<std::uint32_t>(Draw::noise);
   const auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   const auto words = philox_words_of({block, round, agent, kUse}, {key0, key1});
-  NormalPair pairs[2] = {plain_pair(words[0], words[1]), plain_pair(words[2], words[3])};
-  if (words[0] < kRefineBelow || words[2] < kRefineBelow) {
-    const auto more = philox_words_of({block | kRefinementBlock, round, agent, kUse}, {key0, key1});
-    if (words[0] < kRefineBelow)
-      pairs[0] = refined_pair(words[0], words[1], join_words(more[0], more[1]));
-    if (words[2] < kRefineBelow)
-      pairs[1] = refined_pair(words[2], words[3], join_words(more[2], more[3]));
-  }
-  return {{pairs[0].cosine, pairs[1].cosine, pairs[0].sine, pairs[1].sine}};
+  NormalPair first = plain_pair(words[0], words[1]), second = plain_pair(words[2], words[3]);
+  if (words[0] < kRefineBelow || words[2] < kRefineBelow)
+    refine_noise(seed, agent, round, block, first, second);
+  return {{first.cosine, second.cosine, first.sine, second.sine}};
 }
 
 }  // namespace porter::cuda

@@ -40,6 +40,9 @@ struct Perceptron {
   /// The layer that coordinate j belongs to.
   PORTER_DEVICE const DenseLayer& layer_of(std::uint32_t j) const {
     std::uint32_t l = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     while (l + 1 < count && j >= layers[l + 1].weights) ++l;
     return layers[l];
   }
@@ -90,15 +93,24 @@ struct SampleKernel {
   std::uint32_t* done;  ///< parts of each agent that are through
   double* scratch;      ///< numbers() per block, where its own memory has no room; else null
 
-  /// Inputs, units, deltas, partial sums.
+  /// Inputs, units, deltas, partial sums; behind them, of type Real, what of x it keeps at hand.
   PORTER_DEVICE std::size_t numbers() const {
     std::uint32_t most = 2 * net.count;
     for (std::uint32_t l = 0; l < net.count; ++l)
       most = most < net.layers[l].outputs ? net.layers[l].outputs : most;
     return rows.features + 2 * net.units + kSumLanes * std::size_t{most} + 1;
   }
+  /// Outputs of the first layer in a part.
+  PORTER_DEVICE std::uint32_t each() const { return (net.layers[0].outputs + split - 1) / split; }
+  /// What of x is behind the first layer's weights, and where parts share these, their rows.
+  PORTER_DEVICE std::size_t behind() const {
+    return dim - net.layers[0].outputs * net.layers[0].inputs;
+  }
+  PORTER_DEVICE std::size_t rows_at_hand() const {
+    return split > 1 ? std::size_t{each()} * net.layers[0].inputs : 0;
+  }
   std::size_t bytes() const {
-    const auto own = numbers() * sizeof(double);
+    const auto own = numbers() * sizeof(double) + (behind() + rows_at_hand()) * sizeof(Real);
     return lambda > 0 && own < kSumBytes ? kSumBytes : own;
   }
 
@@ -106,22 +118,37 @@ struct SampleKernel {
     const std::size_t agent = block.x;
     const Real* x = X + agent * stride;
     const std::size_t row = rows.row(agent, 0);
-    const float* f = rows.values_of(row);
+    const float label = rows.labels[row];
+    const double row_sq = squares[row];
+    const auto& first = net.layers[0];
+    const std::uint32_t begin = block.y * each(), weights = first.outputs * first.inputs;
+    const std::uint32_t end = begin + each() < first.outputs ? begin + each() : first.outputs;
     auto* const memory =
         scratch ? scratch + (agent * split + block.y) * numbers() : block.memory_as<double>();
-    const Work w{memory, memory + rows.features, memory + rows.features + net.units,
-                 memory + rows.features + 2 * net.units};
-    block.each(rows.features, [&](std::uint32_t i) { w.input[i] = double{f[i]}; });
-    const auto& first = net.layers[0];
-    const std::uint32_t each = (first.outputs + split - 1) / split, begin = block.y * each;
-    const std::uint32_t end = begin + each < first.outputs ? begin + each : first.outputs;
-    if (begin < end) forward(block, x, agent, w, 0, begin, end);
+    Work w{memory,
+           memory + rows.features,
+           memory + rows.features + net.units,
+           memory + rows.features + 2 * net.units,
+           x,
+           x + begin * first.inputs};
+    if (!scratch) {
+      auto* const behind_at = reinterpret_cast<Real*>(memory + numbers());
+      if (split > 1 && begin < end) {
+        block.load(behind_at + behind(), w.rows, (end - begin) * first.inputs);
+        w.rows = behind_at + behind();
+      }
+      block.load(behind_at, x + weights, static_cast<std::uint32_t>(behind()));
+      w.x = behind_at - weights;
+    }
+    block.load(w.input, rows.values_of(row), rows.features);
+    block.each(0, [](std::uint32_t) {});
+    if (begin < end) forward(block, agent, w, 0, begin, end);
     if (split > 1 && !is_last(block, agent, w)) return;
     for (std::uint32_t l = 1; l < net.count; ++l)
-      forward(block, x, agent, w, l, 0, net.layers[l].outputs);
-    scores_to_deltas(block, agent, w, rows.labels[row]);
-    backward(block, x, agent, w);
-    const double norm_sq = lambda > 0 ? regularised_square(block, agent) : square(block, w, row);
+      forward(block, agent, w, l, 0, net.layers[l].outputs);
+    scores_to_deltas(block, agent, w, label);
+    backward(block, agent, w);
+    const double norm_sq = lambda > 0 ? regularised_square(block, agent) : square(block, w, row_sq);
     block.once([&] {
       factors.scales[agent] = clipping.sample_factor(std::sqrt(norm_sq)) * clipping.mean;
     });
@@ -138,7 +165,7 @@ struct SampleKernel {
             factors.deltas + agent * net.units, X + agent * stride};
   }
   /// Entry j of the gradient, before the scale.
-  PORTER_DEVICE double at(const View& v, std::uint32_t j) const {
+  PORTER_DEVICE PORTER_RARE double at(View v, std::uint32_t j) const {
     const auto& layer = net.layer_of(j);
     double value;
     if (layer.biased && j >= layer.biases) {
@@ -163,6 +190,7 @@ struct SampleKernel {
  private:
   struct Work {
     double *input, *units, *deltas, *sums;
+    const Real *x, *rows;  // parameters; those of this part of the first layer
   };
 
   PORTER_DEVICE double product(const View& v, const DenseLayer& layer, std::uint32_t o,
@@ -179,22 +207,22 @@ struct SampleKernel {
   }
 
   /// Outputs begin to end - 1 of layer l.
-  PORTER_DEVICE void forward(const Block& block, const Real* x, std::size_t agent, const Work& w,
-                             std::uint32_t l, std::uint32_t begin, std::uint32_t end) const {
+  PORTER_DEVICE void forward(const Block& block, std::size_t agent, const Work& w, std::uint32_t l,
+                             std::uint32_t begin, std::uint32_t end) const {
     const auto& layer = net.layers[l];
     const double* a = l == 0 ? w.input : w.units + (layer.level - layer.inputs);
-    const Real* W = x + layer.weights;
+    const Real* W = l == 0 ? w.rows : w.x + layer.weights;  // of output `begin`
     const bool running = sparse && l == 0;
     block.each(running ? 0 : kSumLanes * (end - begin), [&](std::uint32_t item) {
-      w.sums[item] = lane_product(W + std::size_t{begin + item / kSumLanes} * layer.inputs, a,
+      w.sums[item] = lane_product(W + std::size_t{item / kSumLanes} * layer.inputs, a,
                                   item % kSumLanes, layer.inputs);
     });
     const bool last = l + 1 == net.count;
     block.each(end - begin, [&](std::uint32_t item) {
       const std::uint32_t o = begin + item;
-      double z = running ? running_product(W + std::size_t{o} * layer.inputs, a, layer.inputs)
+      double z = running ? running_product(W + std::size_t{item} * layer.inputs, a, layer.inputs)
                          : added(w.sums + kSumLanes * item);
-      if (layer.biased) z += double{x[layer.biases + o]};
+      if (layer.biased) z += double{w.x[layer.biases + o]};
       const double value = last ? z : net.activated(z);
       (last ? w.deltas : w.units)[layer.level + o] = value;
       if (!last || split > 1)
@@ -260,8 +288,7 @@ struct SampleKernel {
   }
 
   /// The deltas below the last layer.
-  PORTER_DEVICE void backward(const Block& block, const Real* x, std::size_t agent,
-                              const Work& w) const {
+  PORTER_DEVICE void backward(const Block& block, std::size_t agent, const Work& w) const {
     for (std::uint32_t l = net.count - 1; l > 0; --l) {
       const auto& layer = net.layers[l];
       const std::uint32_t below = net.layers[l - 1].level;
@@ -269,7 +296,7 @@ struct SampleKernel {
       block.each(layer.inputs, [&](std::uint32_t i) {
         double sum = 0;
         for (std::uint32_t o = 0; o < layer.outputs; ++o)
-          sum += d[o] * double{x[layer.weights + o * layer.inputs + i]};
+          sum += d[o] * double{w.x[layer.weights + o * layer.inputs + i]};
         w.deltas[below + i] = net.times_slope(w.units[below + i], sum);
         factors.deltas[agent * net.units + below + i] = w.deltas[below + i];
       });
@@ -277,7 +304,7 @@ struct SampleKernel {
   }
 
   /// |gradient|^2 = sum of |delta|^2 (|a|^2 + 1) over the layers, from the last to the first.
-  PORTER_DEVICE double square(const Block& block, const Work& w, std::size_t row) const {
+  PORTER_DEVICE double square(const Block& block, const Work& w, double row_sq) const {
     block.each(2 * kSumLanes * net.count, [&](std::uint32_t item) {
       const auto& layer = net.layers[item / (2 * kSumLanes)];
       const bool of_inputs = item / kSumLanes % 2 != 0;
@@ -293,7 +320,7 @@ struct SampleKernel {
     for (std::uint32_t l = net.count; l > 0; --l) {
       double input_sq = net.layers[l - 1].biased ? 1 : 0;
       const double* s = w.sums + 2 * kSumLanes * (l - 1);
-      input_sq += l == 1 ? squares[row] : added(s + kSumLanes);
+      input_sq += l == 1 ? row_sq : added(s + kSumLanes);
       norm_sq += added(s) * input_sq;
     }
     return norm_sq;

@@ -78,7 +78,10 @@ enum class Gaps {
 template <class Real, std::uint32_t kQuads, Gaps kGaps>
 struct UpdateKernel {
   static constexpr int kThreads = 256;
-  static constexpr int kBlocks = 3;
+#ifndef V_BLOCKS
+#define V_BLOCKS 3
+#endif
+  static constexpr int kBlocks = V_BLOCKS;
   static constexpr bool kStartsEarly = true;
   static constexpr std::uint32_t kTile = 4 * kThreads * kQuads;
   static constexpr std::uint32_t kWarps = kThreads / Block::kWarp;
@@ -86,7 +89,7 @@ struct UpdateKernel {
   static constexpr std::uint32_t kPart = kTile / (kWarps / 2);
   /// Senders whose messages are asked for ahead.
   static constexpr std::uint32_t kAhead = 10;
-  static constexpr std::uint32_t kStages = 2, kRows = 4;
+  static constexpr std::uint32_t kStages = kGaps == Gaps::stored ? 2 : 1, kRows = 4;
 
   std::uint32_t agents, tiles, blocks, parts, dim, stride, kept;
   Heard now, next;
@@ -351,7 +354,8 @@ struct UpdateKernel {
         Real* const to = gaps + warp / (kWarps / 2) * kTile;
         const auto& entries = state.entries[t];
         if (entries.at[e] != kNowhere) to[entries.at[e]] += source.weight * Real{entries.value[e]};
-        add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
+        if (source.end - source.begin > Block::kWarp)
+          add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
       });
     if (most_heard <= kAhead) return;
     const auto agent = agent_of(block, turn);
@@ -363,8 +367,8 @@ struct UpdateKernel {
         add_rest(gaps + warp / (kWarps / 2) * kTile, first, source, t % Block::kWarp);
       });
   }
-  PORTER_DEVICE void add_rest(Real* to, std::uint32_t first, const Source& source,
-                              std::uint32_t from) const {
+  PORTER_DEVICE PORTER_RARE void add_rest(Real* to, std::uint32_t first, Source source,
+                                          std::uint32_t from) const {
     for (std::uint32_t i = source.begin + from; i < source.end; i += Block::kWarp)
       to[Heard::offset(now.positions[i], first)] += source.weight * Real{now.values[i]};
   }
