@@ -21,6 +21,15 @@
 #define PORTER_RARE
 #endif
 
+/// In front of a loop whose code shall stand there once, or as often as it runs.
+#if defined(__CUDA_ARCH__)
+#define PORTER_ROLLED _Pragma("unroll 1")
+#define PORTER_UNROLLED _Pragma("unroll")
+#else
+#define PORTER_ROLLED
+#define PORTER_UNROLLED
+#endif
+
 namespace porter::cuda {
 
 /// In which order the host does the work of a step. A result that depends on it is a race.
@@ -34,6 +43,7 @@ struct Block {
   template <class Work>
   PORTER_DEVICE void each(std::uint32_t count, const Work& work) const {
 #if defined(__CUDA_ARCH__)
+#pragma unroll 1  // the code of a kernel shall fit the cache for it
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) work(i);
     __syncthreads();
 #else
@@ -52,6 +62,7 @@ struct Block {
   template <class Work>
   PORTER_DEVICE void alone(std::uint32_t count, const Work& work) const {
 #if defined(__CUDA_ARCH__)
+#pragma unroll 1
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) work(i);
 #else
     each(count, work);

@@ -121,6 +121,7 @@ struct MaskKernel {
   /// The place of t in the table, which gets one where `insert`; kNone: it is full.
   PORTER_DEVICE static std::uint32_t slot_of(const Work& w, std::uint32_t t, bool insert) {
     std::uint32_t at = t * 2654435769U >> 22;
+    PORTER_ROLLED
     for (std::uint32_t tries = 0; tries < kListed; ++tries, at = (at + 1) % kListed) {
       const auto old = insert ? atomic_swap_if(&w.keys[at], kNone, t) : w.keys[at];
       if (old == t || (insert && old == kNone)) return at;
@@ -168,6 +169,7 @@ struct MaskKernel {
   PORTER_DEVICE void one_after_the_other(const Block& block, const Work& w) const {
     block.each(bitmap_words(), [&](std::uint32_t i) { w.bitmap[i] = 0; });
     block.once([&] {
+      PORTER_ROLLED
       for (std::uint32_t i = 0; i < kept; ++i)
         if (set(w.bitmap, w.draws[i])) set(w.bitmap, size - kept + i);
     });
@@ -183,6 +185,7 @@ struct MaskKernel {
     };
     block.each(kStretches, [&](std::uint32_t s) {
       std::uint32_t count = 0;
+      PORTER_ROLLED
       for (std::uint32_t i = s * per; i < end_of(s); ++i) count += ones(w.bitmap[i]);
       w.counts[s] = count;
     });
@@ -195,10 +198,14 @@ struct MaskKernel {
     });
     block.each(kStretches, [&](std::uint32_t s) {
       std::uint32_t at = 0;
+      PORTER_ROLLED
       for (std::uint32_t g = 0; g < s / kGroup; ++g) at += w.keys[g];
+      PORTER_ROLLED
       for (std::uint32_t other = s / kGroup * kGroup; other < s; ++other) at += w.counts[other];
+      PORTER_ROLLED
       for (std::uint32_t i = s * per; i < end_of(s); ++i) {
         if (32 * i % tile == 0) tile_starts[32 * i / tile] = at;
+        PORTER_ROLLED
         for (std::uint32_t bits = w.bitmap[i]; bits != 0; bits &= bits - 1) {
           const std::uint32_t position = 32 * i + lowest_one(bits);
           if (low_halves)

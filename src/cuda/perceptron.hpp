@@ -40,9 +40,7 @@ struct Perceptron {
   /// The layer that coordinate j belongs to.
   PORTER_DEVICE const DenseLayer& layer_of(std::uint32_t j) const {
     std::uint32_t l = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1
-#endif
+    PORTER_ROLLED
     while (l + 1 < count && j >= layers[l + 1].weights) ++l;
     return layers[l];
   }
@@ -122,7 +120,8 @@ struct SampleKernel {
     const double row_sq = squares[row];
     const auto& first = net.layers[0];
     const std::uint32_t begin = block.y * each(), weights = first.outputs * first.inputs;
-    const std::uint32_t end = begin + each() < first.outputs ? begin + each() : first.outputs;
+    const std::uint32_t stop = begin + each() < first.outputs ? begin + each() : first.outputs;
+    const std::uint32_t end = stop < begin ? begin : stop;
     auto* const memory =
         scratch ? scratch + (agent * split + block.y) * numbers() : block.memory_as<double>();
     Work w{memory,
@@ -142,10 +141,11 @@ struct SampleKernel {
     }
     block.load(w.input, rows.values_of(row), rows.features);
     block.each(0, [](std::uint32_t) {});
-    if (begin < end) forward(block, agent, w, 0, begin, end);
-    if (split > 1 && !is_last(block, agent, w)) return;
-    for (std::uint32_t l = 1; l < net.count; ++l)
-      forward(block, agent, w, l, 0, net.layers[l].outputs);
+    PORTER_ROLLED
+    for (std::uint32_t l = 0; l < net.count; ++l) {
+      forward(block, agent, w, l, l == 0 ? begin : 0, l == 0 ? end : net.layers[l].outputs);
+      if (l == 0 && split > 1 && !is_last(block, agent, w)) return;
+    }
     scores_to_deltas(block, agent, w, label);
     backward(block, agent, w);
     const double norm_sq = lambda > 0 ? regularised_square(block, agent) : square(block, w, row_sq);
@@ -235,17 +235,20 @@ struct SampleKernel {
     constexpr std::uint32_t kAtOnce = 14;
     double sum = 0;
     std::uint32_t i = lane;
+    PORTER_ROLLED
     for (; i + kSumLanes * (kAtOnce - 1) < size; i += kSumLanes * kAtOnce) {
       Real some[kAtOnce];
       for (std::uint32_t n = 0; n < kAtOnce; ++n) some[n] = w[i + kSumLanes * n];
       for (std::uint32_t n = 0; n < kAtOnce; ++n) sum += double{some[n]} * a[i + kSumLanes * n];
     }
+    PORTER_ROLLED
     for (; i < size; i += kSumLanes) sum += double{w[i]} * a[i];
     return sum;
   }
   // Zeros are not among the entries of a sparse row.
   PORTER_DEVICE static double running_product(const Real* w, const double* a, std::uint32_t size) {
     double sum = 0;
+    PORTER_ROLLED
     for (std::uint32_t i = 0; i < size; ++i)
       if (a[i] != 0) sum += double{w[i]} * a[i];
     return sum;
@@ -275,11 +278,13 @@ struct SampleKernel {
     double* const scores = w.deltas + last.level;
     block.each(last.outputs, [&](std::uint32_t o) {
       double top = scores[0];
+      PORTER_ROLLED
       for (std::uint32_t p = 1; p < last.outputs; ++p) top = top < scores[p] ? scores[p] : top;
       w.sums[o] = exp_of(scores[o] - top);
     });
     block.each(last.outputs, [&](std::uint32_t o) {
       double sum = 0;
+      PORTER_ROLLED
       for (std::uint32_t p = 0; p < last.outputs; ++p) sum += w.sums[p];
       scores[o] = w.sums[o] / sum;
       if (o == static_cast<std::uint32_t>(label)) scores[o] -= 1;
@@ -289,6 +294,7 @@ struct SampleKernel {
 
   /// The deltas below the last layer.
   PORTER_DEVICE void backward(const Block& block, std::size_t agent, const Work& w) const {
+    PORTER_ROLLED
     for (std::uint32_t l = net.count - 1; l > 0; --l) {
       const auto& layer = net.layers[l];
       const std::uint32_t below = net.layers[l - 1].level;
@@ -311,12 +317,14 @@ struct SampleKernel {
       if (of_inputs && layer.level == 0) return;
       const double* v = of_inputs ? w.units + (layer.level - layer.inputs) : w.deltas + layer.level;
       double sum = 0;
+      PORTER_ROLLED
       for (std::uint32_t i = item % kSumLanes; i < (of_inputs ? layer.inputs : layer.outputs);
            i += kSumLanes)
         sum += v[i] * v[i];
       w.sums[item] = sum;
     });
     double norm_sq = 0;
+    PORTER_ROLLED
     for (std::uint32_t l = net.count; l > 0; --l) {
       double input_sq = net.layers[l - 1].biased ? 1 : 0;
       const double* s = w.sums + 2 * kSumLanes * (l - 1);

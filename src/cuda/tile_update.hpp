@@ -90,6 +90,8 @@ struct UpdateKernel {
   /// Senders whose messages are asked for ahead.
   static constexpr std::uint32_t kAhead = 10;
   static constexpr std::uint32_t kStages = kGaps == Gaps::stored ? 2 : 1, kRows = 4;
+  /// Coordinates come in pairs; those of a thread.
+  static constexpr std::uint32_t kPairs = 2 * kQuads;
 
   std::uint32_t agents, tiles, blocks, parts, dim, stride, kept;
   Heard now, next;
@@ -117,25 +119,30 @@ struct UpdateKernel {
   };
   static constexpr std::size_t kSources = kWarps * (kAhead + 1);
   static constexpr std::size_t kBytes =
-      kStages * kRows * kTile * sizeof(Real) + kSources * sizeof(Source);
+      (kStages * kRows + 1) * kTile * sizeof(Real) + kSources * sizeof(Source);
 
   PORTER_DEVICE void operator()(const Block& block) const {
     block.let_next_start();
     State state(block);
-    const std::uint32_t items = agents * tiles;
-    const std::uint32_t turns = (items - block.x + blocks - 1) / blocks;
-    for (std::uint32_t turn = 0; turn < kStages; ++turn) fetch(block, state, turn, turns);
-    find_sources(block, state, turns);
+    auto& places = state.places;
+    places[0] = {block.x % agents, block.x / agents, true};
+    for (std::uint32_t ahead = 1; ahead < 4; ++ahead) places[ahead] = after(places[ahead - 1]);
+    for (std::uint32_t ahead = 0; ahead < kStages; ++ahead)
+      fetch(block, state, ahead, places[ahead]);
+    find_sources(block, state);
+    PORTER_ROLLED
     for (std::uint32_t turn = 0;; ++turn) {
-      prepare(block, state, turn, turns);
+      prepare(block, state, turn);
       if (turn == 0) block.await_previous();
-      release(block, state, turn);
+      release(block, state);
       block.template arrive<kStages - 1>();
       if constexpr (kGaps == Gaps::stored) add_messages(block, state, turn);
       move(block, state, turn);
       if (cuts && now.positions) cut_messages(block, state, turn);
-      if (turn + 1 == turns) break;
-      fetch(block, state, turn + kStages, turns);
+      if (!places[1].there) break;
+      fetch(block, state, turn + kStages, places[kStages]);
+      for (std::uint32_t ahead = 0; ahead < 3; ++ahead) places[ahead] = places[ahead + 1];
+      places[3] = after(places[2]);
     }
   }
 
@@ -156,85 +163,93 @@ struct UpdateKernel {
     std::uint16_t own_at;
     Real own_q;
   };
-  struct Released {
-    Real g[4 * kQuads];
-    float noise[4 * kQuads];
+  /// A tile of an agent, and whether it is one.
+  struct Place {
+    std::uint32_t agent, tile;
+    bool there;
+    PORTER_DEVICE std::uint32_t first() const { return tile * kTile; }
   };
-  struct Summed {
-    Real at[2][4 * kQuads];
-  };
+  PORTER_DEVICE Place after(const Place& place) const {
+    Place then = {place.agent + blocks % agents, place.tile + blocks / agents, true};
+    if (then.agent >= agents) {
+      then.agent -= agents;
+      ++then.tile;
+    }
+    then.there = then.tile < tiles;
+    return then;
+  }
+
   struct State {
     PORTER_DEVICE explicit State(const Block& block)
         : rows(block.memory_as<Real>()),
-          sources(block.memory_as<Source>(kStages * kRows * kTile * sizeof(Real))) {}
-    Real* rows;       // stage, then R_v, R_x, U, X; V and X take the place of R_v and R_x
+          released(rows + kStages * kRows * kTile),
+          sources(block.memory_as<Source>((kStages * kRows + 1) * kTile * sizeof(Real))) {}
+    Real* rows;       // stage, then gaps of V and X, U, X; V and X take the place of their gaps
+    Real* released;   // noise, then G
     Source* sources;  // warp x (kAhead + 1): the last is what the agent itself sends next
+    Place places[4];  // of this turn and the next ones
     PerThread<Link, kThreads> links;
     PerThread<Entries, kThreads> entries;
-    PerThread<Released, kThreads> released;
-    PerThread<Summed, kGaps == Gaps::summed ? kThreads : 1> summed;
 
     PORTER_DEVICE Real* row(std::uint32_t turn, std::uint32_t which) const {
       return rows + (turn % kStages * kRows + which) * kTile;
     }
   };
 
-  PORTER_DEVICE std::uint32_t agent_of(const Block& block, std::uint32_t turn) const {
-    return (block.x + turn * blocks) % agents;
-  }
-  PORTER_DEVICE std::uint32_t tile_of(const Block& block, std::uint32_t turn) const {
-    return (block.x + turn * blocks) / agents;
-  }
   /// Coordinate `low` of slot s, and the next, and both 32 further on: a block of noise.
   PORTER_DEVICE static std::uint32_t low_of(std::uint32_t slot) {
     return slot / 16 * 64 + slot % 16 * 2;
   }
+  /// Where pair n of a thread begins.
+  PORTER_DEVICE static std::uint32_t pair_of(std::uint32_t t, std::uint32_t n) {
+    return low_of(t + n / 2 * kThreads) + n % 2 * 32;
+  }
+  PORTER_DEVICE static Pair<Real>& pair_at(Real* row) {
+    return *reinterpret_cast<Pair<Real>*>(row);
+  }
 
   // The tile's rows are asked for.
   PORTER_DEVICE void fetch(const Block& block, const State& state, std::uint32_t turn,
-                           std::uint32_t turns) const {
-    if (turn < turns) {
-      const std::uint32_t first = tile_of(block, turn) * kTile;
-      const std::size_t at = std::size_t{agent_of(block, turn)} * stride + first;
+                           const Place& place) const {
+    if (place.there) {
+      const std::uint32_t first = place.first();
+      const std::size_t at = std::size_t{place.agent} * stride + first;
       const std::uint32_t size = stride - first < kTile ? stride - first : kTile;
       const auto bytes = static_cast<std::uint32_t>(size * sizeof(Real));
+      Real* const rows = state.row(turn, 0);
       if constexpr (kGaps == Gaps::stored) {
-        block.copy(state.row(turn, 0), R[0] + at, bytes);
-        block.copy(state.row(turn, 1), R[1] + at, bytes);
+        block.copy(rows, R[0] + at, bytes);
+        block.copy(rows + kTile, R[1] + at, bytes);
       }
-      block.copy(state.row(turn, 2), U + at, bytes);
-      block.copy(state.row(turn, 3), X + at, bytes);
+      block.copy(rows + 2 * kTile, U + at, bytes);
+      block.copy(rows + 3 * kTile, X + at, bytes);
     }
     block.commit();
   }
 
-  PORTER_DEVICE void next_row(const Block& block, std::uint32_t turn, std::uint32_t turns,
-                              Link& link) const {
+  PORTER_DEVICE void next_row(const Place& place, Link& link) const {
     link.begin = link.end = 0;
-    if (turn >= turns) return;
-    const auto agent = agent_of(block, turn);
-    link.begin = in_starts[agent];
-    link.end = in_starts[agent + 1];
+    if (!place.there) return;
+    link.begin = in_starts[place.agent];
+    link.end = in_starts[place.agent + 1];
   }
-  PORTER_DEVICE void next_sender(const Block& block, std::uint32_t turn, std::uint32_t turns,
-                                 std::uint32_t lane, Link& link) const {
+  PORTER_DEVICE void next_sender(const Place& place, std::uint32_t lane, Link& link) const {
     link.there = false;
-    if (turn >= turns) return;
+    if (!place.there) return;
     if (lane < kAhead && link.begin + lane < link.end) {
       link.sender = in_senders[link.begin + lane];
       link.weight = static_cast<Real>(in_weights[link.begin + lane]);
       link.there = true;
     } else if (lane == kAhead) {
-      link.sender = agent_of(block, turn);
+      link.sender = place.agent;
       link.there = cuts;
     }
   }
-  PORTER_DEVICE void next_source(const Block& block, std::uint32_t turn, std::uint32_t turns,
-                                 std::uint32_t thread, Link& link) const {
+  PORTER_DEVICE void next_source(const Place& place, std::uint32_t thread, Link& link) const {
     link.source = {};
-    if (turn >= turns || !link.there) return;
-    link.source = source_in(thread % Block::kWarp == kAhead ? next : now, link.sender,
-                            tile_of(block, turn), thread / Block::kWarp);
+    if (!place.there || !link.there) return;
+    link.source = source_in(thread % Block::kWarp == kAhead ? next : now, link.sender, place.tile,
+                            thread / Block::kWarp);
     link.source.weight = link.weight;
   }
   PORTER_DEVICE Source source_in(const Heard& heard, std::uint32_t sender, std::uint32_t tile,
@@ -249,24 +264,23 @@ struct UpdateKernel {
   }
 
   // The chain from agents to senders to their entries, a turn's load each.
-  PORTER_DEVICE void find_sources(const Block& block, State& state, std::uint32_t turns) const {
+  PORTER_DEVICE void find_sources(const Block& block, State& state) const {
     if (!now.positions) return;
     block.alone(kThreads, [&](std::uint32_t t) {
       auto& link = state.links[t];
       const std::uint32_t lane = t % Block::kWarp;
-      next_row(block, 0, turns, link);
-      next_sender(block, 0, turns, lane, link);
-      next_row(block, 1, turns, link);
-      next_source(block, 0, turns, t, link);
-      next_sender(block, 1, turns, lane, link);
-      next_row(block, 2, turns, link);
+      next_row(state.places[0], link);
+      next_sender(state.places[0], lane, link);
+      next_row(state.places[1], link);
+      next_source(state.places[0], t, link);
+      next_sender(state.places[1], lane, link);
+      next_row(state.places[2], link);
     });
   }
 
   // What needs no gradient: messages, gaps that are summed, noise.
-  PORTER_DEVICE void prepare(const Block& block, State& state, std::uint32_t turn,
-                             std::uint32_t turns) const {
-    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+  PORTER_DEVICE void prepare(const Block& block, State& state, std::uint32_t turn) const {
+    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
     if (now.positions) {
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t lane = t % Block::kWarp;
@@ -276,48 +290,41 @@ struct UpdateKernel {
       block.alone(kThreads, [&](std::uint32_t t) {
         ask_for_entries(state, t, agent, first);
         auto& link = state.links[t];
-        next_source(block, turn + 1, turns, t, link);
-        next_sender(block, turn + 2, turns, t % Block::kWarp, link);
-        next_row(block, turn + 3, turns, link);
+        next_source(state.places[1], t, link);
+        next_sender(state.places[2], t % Block::kWarp, link);
+        next_row(state.places[3], link);
       });
     }
-    if (turn > 0) compute_gradient(block, state, turn);
     block.alone(kThreads, [&](std::uint32_t t) {
-      if constexpr (kGaps == Gaps::summed) sum_gaps(state.summed[t], agent, first, t);
+      if constexpr (kGaps == Gaps::summed) sum_gaps(state.row(turn, 0), agent, first, t);
       if (gradient.kind == Gradient<Real>::Kind::none || sigma == 0) return;
-      auto& noise = state.released[t].noise;
+      PORTER_ROLLED
       for (std::uint32_t q = 0; q < kQuads; ++q) {
         const std::uint32_t slot = t + q * kThreads;
         const auto quad = noise_quad(seed, agent, round, first / 4 + slot);
-        for (std::uint32_t n = 0; n < 4; ++n) noise[4 * q + n] = quad.at[n];
+        Real* const to = state.released + low_of(slot);
+        pair_at(to) = {{Real{quad.at[0]}, Real{quad.at[1]}}};
+        pair_at(to + 32) = {{Real{quad.at[2]}, Real{quad.at[3]}}};
       }
     });
   }
 
   // G with its noise.
-  PORTER_DEVICE void release(const Block& block, State& state, std::uint32_t turn) const {
+  PORTER_DEVICE void release(const Block& block, State& state) const {
     if (gradient.kind == Gradient<Real>::Kind::none) return;
-    if (turn == 0) compute_gradient(block, state, turn);
-    if (sigma == 0) return;
+    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
+    const auto view = gradient.of(agent);
+    const auto deviation = static_cast<Real>(sigma);
     block.alone(kThreads, [&](std::uint32_t t) {
-      auto& released = state.released[t];
-      for (std::uint32_t n = 0; n < 4 * kQuads; ++n)
-        released.g[n] += static_cast<Real>(sigma) * Real{released.noise[n]};
-    });
-  }
-  PORTER_DEVICE void compute_gradient(const Block& block, State& state, std::uint32_t turn) const {
-    if (gradient.kind == Gradient<Real>::Kind::none) return;
-    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
-    block.alone(kThreads, [&](std::uint32_t t) {
-      auto& g = state.released[t].g;
-      const auto view = gradient.of(agent);
-      for (std::uint32_t q = 0; q < kQuads; ++q)
-        for (std::uint32_t h = 0; h < 2; ++h) {
-          const std::uint32_t j = first + low_of(t + q * kThreads) + 32 * h;
-          const auto pair = gradient.pair(view, j, dim);
-          g[4 * q + 2 * h] = pair.at[0];
-          g[4 * q + 2 * h + 1] = pair.at[1];
-        }
+      PORTER_ROLLED
+      for (std::uint32_t n = 0; n < kPairs; ++n) {
+        const std::uint32_t at = pair_of(t, n);
+        auto g = gradient.pair(view, first + at, dim);
+        auto& released = pair_at(state.released + at);
+        if (sigma != 0)
+          for (std::uint32_t i = 0; i < 2; ++i) g.at[i] += deviation * released.at[i];
+        released = g;
+      }
     });
   }
 
@@ -342,11 +349,9 @@ struct UpdateKernel {
 
   PORTER_DEVICE void add_messages(const Block& block, State& state, std::uint32_t turn) const {
     if (rebuilt || !now.positions) return;
-    const std::uint32_t tile = tile_of(block, turn), first = tile * kTile;
+    const std::uint32_t tile = state.places[0].tile, first = tile * kTile;
     Real* const gaps = state.row(turn, 0);
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
+    PORTER_UNROLLED
     for (std::uint32_t e = 0; e < kAhead; ++e)
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t warp = t / Block::kWarp;
@@ -358,7 +363,8 @@ struct UpdateKernel {
           add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
       });
     if (most_heard <= kAhead) return;
-    const auto agent = agent_of(block, turn);
+    const auto agent = state.places[0].agent;
+    PORTER_ROLLED
     for (std::uint32_t e = in_starts[agent] + kAhead; e < in_starts[agent + 1]; ++e)
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t warp = t / Block::kWarp;
@@ -373,106 +379,101 @@ struct UpdateKernel {
       to[Heard::offset(now.positions[i], first)] += source.weight * Real{now.values[i]};
   }
 
-  PORTER_DEVICE void sum_gaps(Summed& summed, std::uint32_t agent, std::uint32_t first,
+  PORTER_DEVICE void sum_gaps(Real* gaps, std::uint32_t agent, std::uint32_t first,
                               std::uint32_t t) const {
-    summed = {};
     const std::uint32_t begin = in_starts[agent], end = in_starts[agent + 1];
+    PORTER_ROLLED
+    for (std::uint32_t n = 0; n < kPairs; ++n) {
+      const std::uint32_t at = pair_of(t, n);
+      if (first + at >= stride) return;
+      Pair<Real> sums[2] = {};
 #if defined(__CUDA_ARCH__)
-#pragma unroll 3
+#pragma unroll 5
 #endif
-    for (std::uint32_t e = begin; e < end; ++e) {
-      const std::size_t row = std::size_t{in_senders[e]} * stride + first;
-      const auto weight = static_cast<Real>(in_weights[e]);
-      for (std::uint32_t n = 0; n < 2 * kQuads; ++n) {
-        const std::uint32_t low = low_of(t + n / 2 * kThreads) + n % 2 * 32;
-        if (first + low >= stride) continue;
+      for (std::uint32_t e = begin; e < end; ++e) {
+        const std::size_t there = std::size_t{in_senders[e]} * stride + first + at;
+        const auto weight = static_cast<Real>(in_weights[e]);
         for (std::uint32_t c = 0; c < 2; ++c) {
-          const auto q = load_pair(Q[c] + row + low);
-          summed.at[c][2 * n] += weight * q.at[0];
-          summed.at[c][2 * n + 1] += weight * q.at[1];
+          const auto q = load_pair(Q[c] + there);
+          for (std::uint32_t i = 0; i < 2; ++i) sums[c].at[i] += weight * q.at[i];
         }
       }
+      for (std::uint32_t c = 0; c < 2; ++c) pair_at(gaps + c * kTile + at) = sums[c];
     }
   }
 
   // Lines 12 and 14.
   PORTER_DEVICE void move(const Block& block, State& state, std::uint32_t turn) const {
     block.each(0, [](std::uint32_t) {});  // all messages of the tile are in its gaps
-    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
     const std::size_t row = std::size_t{agent} * stride + first;
     Real* const rows = state.row(turn, 0);
     block.each(kThreads, [&](std::uint32_t t) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-      for (std::uint32_t n = 0; n < 2 * kQuads; ++n) {
-        const std::uint32_t low = low_of(t + n / 2 * kThreads) + n % 2 * 32;
-        if (first + low >= stride) continue;
-        Pair<Real> gap[2];
-        for (std::uint32_t c = 0; c < 2; ++c) {
-          if constexpr (kGaps == Gaps::summed)
-            gap[c] = {{state.summed[t].at[c][2 * n], state.summed[t].at[c][2 * n + 1]}};
-          else
-            gap[c] = load_pair(rows + c * kTile + low);
-          if (kGaps == Gaps::stored && !now.positions && !rebuilt)
-            add_dense(c, agent, first + low, gap[c]);
-          if (kGaps == Gaps::stored && !rebuilt) store_passing(R[c] + row + low, gap[c]);
+      PORTER_ROLLED
+      for (std::uint32_t n = 0; n < kPairs; ++n) {
+        const std::uint32_t at = pair_of(t, n);
+        if (first + at >= stride) break;
+        Pair<Real> gap[2] = {pair_at(rows + at), pair_at(rows + kTile + at)};
+        if (kGaps == Gaps::stored && !rebuilt) {
+          if (!now.positions) add_dense(agent, first + at, gap);
+          for (std::uint32_t c = 0; c < 2; ++c) store_passing(R[c] + row + at, gap[c]);
         }
-        auto u = load_pair(rows + 2 * kTile + low), x = load_pair(rows + 3 * kTile + low);
+        auto u = pair_at(rows + 2 * kTile + at), x = pair_at(rows + 3 * kTile + at);
         Pair<Real> v;
         if (gradient.kind == Gradient<Real>::Kind::none) {
-          v = load_pair(V + row + low);
+          v = load_pair(V + row + at);
           for (std::uint32_t i = 0; i < 2; ++i) {
             u.at[i] += gamma * gap[0].at[i];
             v.at[i] += gamma * gap[0].at[i];
             x.at[i] += gamma * gap[1].at[i];
           }
         } else {
-          for (std::uint32_t i = 0; i < 2; ++i) {
-            v.at[i] = state.released[t].g[2 * n + i];
+          v = pair_at(state.released + at);
+          for (std::uint32_t i = 0; i < 2; ++i)
             porter_entry(gamma, eta, gap[0].at[i], gap[1].at[i], u.at[i], v.at[i], x.at[i]);
-          }
         }
-        store_passing(U + row + low, u);
-        store_passing(X + row + low, x);
-        if (stores_v) store_passing(V + row + low, v);
+        store_passing(U + row + at, u);
+        store_passing(X + row + at, x);
+        if (stores_v) store_passing(V + row + at, v);
         if (!cuts) continue;
-        if (now.positions) {
-          *reinterpret_cast<Pair<Real>*>(rows + low) = v;
-          *reinterpret_cast<Pair<Real>*>(rows + kTile + low) = x;
+        if (!now.positions) {
+          cut_dense(agent, first + at, v, x);
+          continue;
         }
-        for (std::uint32_t c = 0; c < 2; ++c) {
-          if (kGaps == Gaps::summed && now.positions)
-            *reinterpret_cast<Pair<Real>*>(Q_next[c] + row + low) = load_pair(Q[c] + row + low);
-          if (!now.positions) cut_dense(c, agent, first + low, c == 0 ? v : x);
-        }
+        pair_at(rows + at) = v;
+        pair_at(rows + kTile + at) = x;
+        if (kGaps == Gaps::summed)
+          for (std::uint32_t c = 0; c < 2; ++c)
+            pair_at(Q_next[c] + row + at) = load_pair(Q[c] + row + at);
       }
     });
   }
 
   // Messages of all entries.
-  PORTER_DEVICE void add_dense(std::uint32_t c, std::uint32_t agent, std::uint32_t j,
-                               Pair<Real>& gap) const {
-    for (std::uint32_t e = in_starts[agent]; e < in_starts[agent + 1]; ++e) {
-      const float* values = now.values + Heard::message(in_senders[e], c) * kept;
-      for (std::uint32_t i = 0; i < 2; ++i)
-        if (j + i < dim) gap.at[i] += static_cast<Real>(in_weights[e]) * Real{values[j + i]};
-    }
+  PORTER_DEVICE PORTER_RARE void add_dense(std::uint32_t agent, std::uint32_t j,
+                                           Pair<Real>* gaps) const {
+    for (std::uint32_t e = in_starts[agent]; e < in_starts[agent + 1]; ++e)
+      for (std::uint32_t c = 0; c < 2; ++c) {
+        const float* values = now.values + Heard::message(in_senders[e], c) * kept;
+        for (std::uint32_t i = 0; i < 2; ++i)
+          if (j + i < dim) gaps[c].at[i] += static_cast<Real>(in_weights[e]) * Real{values[j + i]};
+      }
   }
-  PORTER_DEVICE void cut_dense(std::uint32_t c, std::uint32_t agent, std::uint32_t j,
-                               const Pair<Real>& state) const {
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      if (j + i >= dim) continue;
-      const Real q = Q[c][std::size_t{agent} * stride + j + i];
-      const auto value = static_cast<float>(state.at[i] - q);
-      next.values[Heard::message(agent, c) * kept + j + i] = value;
-      Q_next[c][std::size_t{agent} * stride + j + i] = q + Real{value};
-    }
+  PORTER_DEVICE PORTER_RARE void cut_dense(std::uint32_t agent, std::uint32_t j, Pair<Real> v,
+                                           Pair<Real> x) const {
+    for (std::uint32_t c = 0; c < 2; ++c)
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        if (j + i >= dim) continue;
+        const Real q = Q[c][std::size_t{agent} * stride + j + i];
+        const auto value = static_cast<float>((c == 0 ? v : x).at[i] - q);
+        next.values[Heard::message(agent, c) * kept + j + i] = value;
+        Q_next[c][std::size_t{agent} * stride + j + i] = q + Real{value};
+      }
   }
 
   // Q <- Q + C(S - Q), the difference rounded to float once.
   PORTER_DEVICE void cut_messages(const Block& block, State& state, std::uint32_t turn) const {
-    const std::uint32_t agent = agent_of(block, turn), first = tile_of(block, turn) * kTile;
+    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
     const std::size_t row = std::size_t{agent} * stride + first;
     const Real* const rows = state.row(turn, 0);
     block.each(kThreads, [&](std::uint32_t t) {
@@ -487,6 +488,7 @@ struct UpdateKernel {
       const std::uint32_t i = source.begin + t % Block::kWarp;
       const auto& entries = state.entries[t];
       if (entries.own_at != kNowhere) cut(i, entries.own_at, entries.own_q);
+      PORTER_ROLLED
       for (std::uint32_t more = i + Block::kWarp; more < source.end; more += Block::kWarp) {
         const auto at = Heard::offset(next.positions[more], first);
         cut(more, at, Q[channel][row + at]);
