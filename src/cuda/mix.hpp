@@ -52,6 +52,29 @@ struct Gradient {
              both ? static_cast<Real>(view.scale * g.at[1]) : Real{0}}};
   }
 
+  /// Whether entries below `end` are products of a first layer and nothing else.
+  PORTER_DEVICE bool is_plain(std::uint32_t end) const {
+    const auto& first = sample.net.layers[0];
+    return kind == Kind::factors && !sample.sparse && !(sample.lambda > 0) &&
+           end <= first.outputs * first.inputs;
+  }
+  /// Entries j and j + 1 of those, first what they are made of.
+  struct Loaded {
+    double delta[2];
+    float input[2];
+  };
+  PORTER_DEVICE Loaded load(const View& view, std::uint32_t j) const {
+    const std::uint32_t inputs = sample.net.layers[0].inputs, o = j / inputs, i = j - o * inputs;
+    const bool wraps = i + 1 == inputs;
+    return {{view.sample.deltas[o], view.sample.deltas[wraps ? o + 1 : o]},
+            {view.sample.input[i], view.sample.input[wraps ? 0 : i + 1]}};
+  }
+  PORTER_DEVICE Pair<Real> made_of(const View& view, const Loaded& loaded) const {
+    if (view.scale == 0) return {};  // what is left out may be NaN
+    return {{static_cast<Real>(view.scale * (loaded.delta[0] * double{loaded.input[0]})),
+             static_cast<Real>(view.scale * (loaded.delta[1] * double{loaded.input[1]}))}};
+  }
+
   PORTER_DEVICE Real at(std::size_t agent, std::uint32_t j) const {
     const double scale = scales[agent];
     if (scale == 0) return 0;  // what is left out may be NaN

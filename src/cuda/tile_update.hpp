@@ -134,7 +134,7 @@ struct UpdateKernel {
     for (std::uint32_t turn = 0;; ++turn) {
       prepare(block, state, turn);
       if (turn == 0) block.await_previous();
-      release(block, state);
+      release(block, state, turn);
       block.template arrive<kStages - 1>();
       if constexpr (kGaps == Gaps::stored) add_messages(block, state, turn);
       move(block, state, turn);
@@ -147,20 +147,23 @@ struct UpdateKernel {
   }
 
  private:
-  static constexpr std::uint16_t kNowhere = 0xffff;
-  static_assert(kTile < kNowhere);
+  static_assert(kTile <= 1U << 16);
 
+  /// What was loaded stays as it is until it is needed: the first use waits for it.
   struct Link {
-    std::uint32_t begin = 0, end = 0;  // of the agent heard among in_senders, two tiles ahead
+    std::uint32_t begin = 0, end = 0;  // of the agent's senders, two tiles ahead
     std::uint32_t sender = 0;          // one tile ahead
     bool there = false;
-    Real weight{};
-    Source source{};  // of the tile at hand
+    double weight = 0;
+    std::uint32_t message = 0, starts[2] = {};  // of the tile at hand
+    double message_weight = 0;
   };
   struct Entries {
-    std::uint16_t at[kAhead];
+    std::uint16_t low_half[kAhead];
     float value[kAhead];
-    std::uint16_t own_at;
+    std::uint32_t there;  // a bit of each
+    std::uint16_t own_low_half;
+    bool own_there;
     Real own_q;
   };
   /// A tile of an agent, and whether it is one.
@@ -238,7 +241,7 @@ struct UpdateKernel {
     if (!place.there) return;
     if (lane < kAhead && link.begin + lane < link.end) {
       link.sender = in_senders[link.begin + lane];
-      link.weight = static_cast<Real>(in_weights[link.begin + lane]);
+      link.weight = in_weights[link.begin + lane];
       link.there = true;
     } else if (lane == kAhead) {
       link.sender = place.agent;
@@ -246,21 +249,18 @@ struct UpdateKernel {
     }
   }
   PORTER_DEVICE void next_source(const Place& place, std::uint32_t thread, Link& link) const {
-    link.source = {};
-    if (!place.there || !link.there) return;
-    link.source = source_in(thread % Block::kWarp == kAhead ? next : now, link.sender, place.tile,
-                            thread / Block::kWarp);
-    link.source.weight = link.weight;
+    link.starts[0] = link.starts[1] = 0;
+    const std::uint32_t warp = thread / Block::kWarp, part = part_of(place.tile, warp);
+    if (!place.there || !link.there || part >= parts) return;
+    const auto* starts = thread % Block::kWarp == kAhead ? next.starts : now.starts;
+    link.message = static_cast<std::uint32_t>(Heard::message(link.sender, channel_of(warp)));
+    link.message_weight = link.weight;
+    for (std::uint32_t i = 0; i < 2; ++i)
+      link.starts[i] = starts[std::size_t{link.message} * (parts + 1) + part + i];
   }
-  PORTER_DEVICE Source source_in(const Heard& heard, std::uint32_t sender, std::uint32_t tile,
-                                 std::uint32_t warp) const {
-    const std::uint32_t channel = warp / (kWarps / 2);
-    const std::uint32_t part = tile * (kWarps / 2) + warp % (kWarps / 2);
-    if (part >= parts) return {};
-    const std::size_t message = Heard::message(sender, channel);
-    const auto* start = heard.starts + message * (parts + 1) + part;
-    const auto first = static_cast<std::uint32_t>(message * kept);
-    return {first + start[0], first + start[1], Real{}};
+  PORTER_DEVICE static std::uint32_t channel_of(std::uint32_t warp) { return warp / (kWarps / 2); }
+  PORTER_DEVICE static std::uint32_t part_of(std::uint32_t tile, std::uint32_t warp) {
+    return tile * (kWarps / 2) + warp % (kWarps / 2);
   }
 
   // The chain from agents to senders to their entries, a turn's load each.
@@ -284,11 +284,14 @@ struct UpdateKernel {
     if (now.positions) {
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t lane = t % Block::kWarp;
+        const auto& link = state.links[t];
+        const std::uint32_t base = link.message * kept;
         if (lane <= kAhead)
-          state.sources[t / Block::kWarp * (kAhead + 1) + lane] = state.links[t].source;
+          state.sources[t / Block::kWarp * (kAhead + 1) + lane] = {
+              base + link.starts[0], base + link.starts[1], static_cast<Real>(link.message_weight)};
       });
       block.alone(kThreads, [&](std::uint32_t t) {
-        ask_for_entries(state, t, agent, first);
+        ask_for_entries(state, t);
         auto& link = state.links[t];
         next_source(state.places[1], t, link);
         next_sender(state.places[2], t % Block::kWarp, link);
@@ -297,22 +300,41 @@ struct UpdateKernel {
     }
     block.alone(kThreads, [&](std::uint32_t t) {
       if constexpr (kGaps == Gaps::summed) sum_gaps(state.row(turn, 0), agent, first, t);
-      if (gradient.kind == Gradient<Real>::Kind::none || sigma == 0) return;
+      const bool none = gradient.kind == Gradient<Real>::Kind::none || sigma == 0;
+      const bool early = turn > 0 && is_early(first);
+      const auto view = early ? gradient.of(agent) : typename Gradient<Real>::View{};
       PORTER_ROLLED
-      for (std::uint32_t q = 0; q < kQuads; ++q) {
-        const std::uint32_t slot = t + q * kThreads;
-        const auto quad = noise_quad(seed, agent, round, first / 4 + slot);
-        Real* const to = state.released + low_of(slot);
-        pair_at(to) = {{Real{quad.at[0]}, Real{quad.at[1]}}};
-        pair_at(to + 32) = {{Real{quad.at[2]}, Real{quad.at[3]}}};
+      for (std::uint32_t q = 0; q < kQuads && !none; ++q) {
+        const std::uint32_t low = low_of(t + q * kThreads);
+        typename Gradient<Real>::Loaded loaded[2];
+        if (early)
+          for (std::uint32_t h = 0; h < 2; ++h)
+            loaded[h] = gradient.load(view, first + low + 32 * h);
+        const auto quad = noise_quad(seed, agent, round, first / 4 + t + q * kThreads);
+        for (std::uint32_t h = 0; h < 2; ++h) {
+          Pair<Real> noise = {{Real{quad.at[2 * h]}, Real{quad.at[2 * h + 1]}}};
+          if (early) {
+            auto g = gradient.made_of(view, loaded[h]);
+            for (std::uint32_t i = 0; i < 2; ++i) g.at[i] += static_cast<Real>(sigma) * noise.at[i];
+            noise = g;
+          }
+          pair_at(state.released + low + 32 * h) = noise;
+        }
       }
+      if (now.positions) ask_for_own(state, t);
     });
+  }
+  // Whether all of a tile are weights of a first layer, whose gradient is asked for before the
+  // noise is made.
+  PORTER_DEVICE bool is_early(std::uint32_t first) const {
+    return sigma != 0 && gradient.is_plain(first + kTile);
   }
 
   // G with its noise.
-  PORTER_DEVICE void release(const Block& block, State& state) const {
+  PORTER_DEVICE void release(const Block& block, State& state, std::uint32_t turn) const {
     if (gradient.kind == Gradient<Real>::Kind::none) return;
     const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
+    if (turn > 0 && is_early(first)) return;
     const auto view = gradient.of(agent);
     const auto deviation = static_cast<Real>(sigma);
     block.alone(kThreads, [&](std::uint32_t t) {
@@ -328,23 +350,31 @@ struct UpdateKernel {
     });
   }
 
-  PORTER_DEVICE void ask_for_entries(State& state, std::uint32_t t, std::uint32_t agent,
-                                     std::uint32_t first) const {
-    const std::uint32_t warp = t / Block::kWarp, lane = t % Block::kWarp;
-    const Source* sources = state.sources + warp * (kAhead + 1);
+  PORTER_DEVICE void ask_for_entries(State& state, std::uint32_t t) const {
+    const std::uint32_t lane = t % Block::kWarp;
+    const Source* sources = state.sources + t / Block::kWarp * (kAhead + 1);
     auto& entries = state.entries[t];
+    entries.there = 0;
+    PORTER_UNROLLED
     for (std::uint32_t e = 0; e < kAhead; ++e) {
-      entries.at[e] = kNowhere;
       const std::uint32_t i = sources[e].begin + lane;
-      if (rebuilt || i >= sources[e].end) continue;
-      entries.at[e] = Heard::offset(now.positions[i], first);
-      entries.value[e] = now.values[i];
+      const bool there = !rebuilt && i < sources[e].end;
+      entries.there |= there ? 1U << e : 0U;
+      if (there) entries.low_half[e] = now.positions[i];
+      if (there) entries.value[e] = now.values[i];
     }
-    entries.own_at = kNowhere;
     const std::uint32_t own = sources[kAhead].begin + lane;
-    if (own >= sources[kAhead].end) return;
-    entries.own_at = Heard::offset(next.positions[own], first);
-    entries.own_q = Q[warp / (kWarps / 2)][std::size_t{agent} * stride + first + entries.own_at];
+    entries.own_there = own < sources[kAhead].end;
+    if (entries.own_there) entries.own_low_half = next.positions[own];
+  }
+  // Where what the agent sends next stands in Q.
+  PORTER_DEVICE void ask_for_own(State& state, std::uint32_t t) const {
+    auto& entries = state.entries[t];
+    if (!entries.own_there) return;
+    const auto& place = state.places[0];
+    const std::size_t row = std::size_t{place.agent} * stride + place.first();
+    entries.own_q =
+        Q[channel_of(t / Block::kWarp)][row + Heard::offset(entries.own_low_half, place.first())];
   }
 
   PORTER_DEVICE void add_messages(const Block& block, State& state, std::uint32_t turn) const {
@@ -356,9 +386,10 @@ struct UpdateKernel {
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t warp = t / Block::kWarp;
         const Source source = state.sources[warp * (kAhead + 1) + e];
-        Real* const to = gaps + warp / (kWarps / 2) * kTile;
+        Real* const to = gaps + channel_of(warp) * kTile;
         const auto& entries = state.entries[t];
-        if (entries.at[e] != kNowhere) to[entries.at[e]] += source.weight * Real{entries.value[e]};
+        if ((entries.there >> e & 1) != 0)
+          to[Heard::offset(entries.low_half[e], first)] += source.weight * Real{entries.value[e]};
         if (source.end - source.begin > Block::kWarp)
           add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
       });
@@ -368,9 +399,14 @@ struct UpdateKernel {
     for (std::uint32_t e = in_starts[agent] + kAhead; e < in_starts[agent + 1]; ++e)
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t warp = t / Block::kWarp;
-        auto source = source_in(now, in_senders[e], tile, warp);
-        source.weight = static_cast<Real>(in_weights[e]);
-        add_rest(gaps + warp / (kWarps / 2) * kTile, first, source, t % Block::kWarp);
+        const std::uint32_t part = part_of(tile, warp);
+        if (part >= parts) return;
+        const std::size_t message = Heard::message(in_senders[e], channel_of(warp));
+        const auto* starts = now.starts + message * (parts + 1) + part;
+        const auto base = static_cast<std::uint32_t>(message * kept);
+        add_rest(gaps + channel_of(warp) * kTile, first,
+                 {base + starts[0], base + starts[1], static_cast<Real>(in_weights[e])},
+                 t % Block::kWarp);
       });
   }
   PORTER_DEVICE PORTER_RARE void add_rest(Real* to, std::uint32_t first, Source source,
@@ -415,8 +451,10 @@ struct UpdateKernel {
         if (first + at >= stride) break;
         Pair<Real> gap[2] = {pair_at(rows + at), pair_at(rows + kTile + at)};
         if (kGaps == Gaps::stored && !rebuilt) {
-          if (!now.positions) add_dense(agent, first + at, gap);
-          for (std::uint32_t c = 0; c < 2; ++c) store_passing(R[c] + row + at, gap[c]);
+          for (std::uint32_t c = 0; c < 2; ++c) {
+            if (!now.positions) gap[c] = with_dense(c, agent, first + at, gap[c]);
+            store_passing(R[c] + row + at, gap[c]);
+          }
         }
         auto u = pair_at(rows + 2 * kTile + at), x = pair_at(rows + 3 * kTile + at);
         Pair<Real> v;
@@ -450,14 +488,15 @@ struct UpdateKernel {
   }
 
   // Messages of all entries.
-  PORTER_DEVICE PORTER_RARE void add_dense(std::uint32_t agent, std::uint32_t j,
-                                           Pair<Real>* gaps) const {
-    for (std::uint32_t e = in_starts[agent]; e < in_starts[agent + 1]; ++e)
-      for (std::uint32_t c = 0; c < 2; ++c) {
-        const float* values = now.values + Heard::message(in_senders[e], c) * kept;
-        for (std::uint32_t i = 0; i < 2; ++i)
-          if (j + i < dim) gaps[c].at[i] += static_cast<Real>(in_weights[e]) * Real{values[j + i]};
-      }
+  PORTER_DEVICE PORTER_RARE Pair<Real> with_dense(std::uint32_t c, std::uint32_t agent,
+                                                  std::uint32_t j, Pair<Real> gap) const {
+    PORTER_ROLLED
+    for (std::uint32_t e = in_starts[agent]; e < in_starts[agent + 1]; ++e) {
+      const float* values = now.values + Heard::message(in_senders[e], c) * kept;
+      for (std::uint32_t i = 0; i < 2; ++i)
+        if (j + i < dim) gap.at[i] += static_cast<Real>(in_weights[e]) * Real{values[j + i]};
+    }
+    return gap;
   }
   PORTER_DEVICE PORTER_RARE void cut_dense(std::uint32_t agent, std::uint32_t j, Pair<Real> v,
                                            Pair<Real> x) const {
@@ -487,7 +526,7 @@ struct UpdateKernel {
       };
       const std::uint32_t i = source.begin + t % Block::kWarp;
       const auto& entries = state.entries[t];
-      if (entries.own_at != kNowhere) cut(i, entries.own_at, entries.own_q);
+      if (entries.own_there) cut(i, Heard::offset(entries.own_low_half, first), entries.own_q);
       PORTER_ROLLED
       for (std::uint32_t more = i + Block::kWarp; more < source.end; more += Block::kWarp) {
         const auto at = Heard::offset(next.positions[more], first);
