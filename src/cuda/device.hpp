@@ -248,6 +248,7 @@ template <class First, class Second>
 struct Beside {
   static constexpr int kThreads =
       First::kThreads < Second::kThreads ? Second::kThreads : First::kThreads;
+  static constexpr int kBlocks = 2;
 
   First first;
   Second second;

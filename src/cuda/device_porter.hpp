@@ -13,13 +13,6 @@
 #include "device_gradients.hpp"
 #include "tile_update.hpp"
 
-#ifndef V_FQ
-#define V_FQ 2
-#define V_DQ 1
-#endif
-#ifndef V_SQ
-#define V_SQ 1
-#endif
 namespace porter::cuda {
 
 /// A matrix of the state: on the device, and on the host where somebody asks for it.
@@ -154,8 +147,8 @@ class DevicePorter final : public Algorithm {
   struct FreeOnHost {
     void operator()(std::uint32_t* memory) const { Device::free_on_host(memory); }
   };
-  using Stored = UpdateKernel<Real, sizeof(Real) == sizeof(float) ? V_FQ : V_DQ, Gaps::stored>;
-  using Summed = UpdateKernel<Real, V_SQ, Gaps::summed>;
+  using Stored = UpdateKernel<Real, sizeof(Real) == sizeof(float) ? 2 : 1, Gaps::stored>;
+  using Summed = UpdateKernel<Real, 1, Gaps::summed>;
   /// A gossip step whose update is still to be asked for.
   struct Step {
     std::uint32_t number, round;

@@ -21,6 +21,7 @@ namespace porter::cuda {
 /// + r channels) does so for round + r, drawn ahead: rounds have `slots` places that take turns.
 struct MaskKernel {
   static constexpr int kThreads = 256;
+  static constexpr int kBlocks = 4;
   static constexpr std::uint32_t kListed = 1024;  // 2^10: see slot_of
   static constexpr std::uint32_t kStretches = 256;
   static constexpr std::uint32_t kNone = ~0U;

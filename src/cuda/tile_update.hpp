@@ -78,10 +78,8 @@ enum class Gaps {
 template <class Real, std::uint32_t kQuads, Gaps kGaps>
 struct UpdateKernel {
   static constexpr int kThreads = 256;
-#ifndef V_BLOCKS
-#define V_BLOCKS 3
-#endif
-  static constexpr int kBlocks = V_BLOCKS;
+  /// More would have too few registers, and leave too little of the cache beside their memory.
+  static constexpr int kBlocks = 2;
   static constexpr bool kStartsEarly = true;
   static constexpr std::uint32_t kTile = 4 * kThreads * kQuads;
   static constexpr std::uint32_t kWarps = kThreads / Block::kWarp;
