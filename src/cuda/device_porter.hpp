@@ -11,6 +11,7 @@
 #include "algo/gaps.hpp"
 #include "core/vector_math.hpp"
 #include "device_gradients.hpp"
+#include "messages.hpp"
 #include "tile_update.hpp"
 
 namespace porter::cuda {

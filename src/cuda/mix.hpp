@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/normal_pair.hpp"
-#include "perceptron.hpp"
+#include "perceptron_sample.hpp"
 
 namespace porter::cuda {
 
