@@ -42,7 +42,6 @@ int check(const char* what, std::vector<Case> cases, const Compare& compare) {
 }
 
 // Rounds until a second or so has passed.
-double host_seconds = 0;
 template <class Real>
 double microseconds_a_round(cuda::DevicePorter<Real>& porter, std::uint32_t first, double budget) {
   porter.device().mark();
@@ -51,9 +50,7 @@ double microseconds_a_round(cuda::DevicePorter<Real>& porter, std::uint32_t firs
   std::uint32_t round = first;
   for (double left = budget; left > 0 && round < first + 20000;
        left = budget - seconds_since(start)) {
-    const auto began = Clock::now();
     for (std::uint32_t end = round + 64; round < end; ++round) porter.step(round);
-    host_seconds = seconds_since(began) / 64;
     porter.device().mark();
     porter.device().wait();
   }
@@ -118,17 +115,34 @@ int time_rounds(Case c) {
   }
   for (std::uint32_t round = 5; round <= 8; ++round) porter.step(round);
   const double device = microseconds_a_round(porter, 9, 0.4);
-  std::printf("%s, n = %zu, b = %zu, %s: %.1f us a round (host %.1f; processor: %.0f us); %.200s\n",
-              c.name.c_str(), c.agents, c.batch, name_of(c.precision), device, 1e6 * host_seconds,
-              host, verdict.c_str());
+  std::printf("%s, n = %zu, b = %zu, %s: %.1f us a round (processor: %.0f us); %.200s\n",
+              c.name.c_str(), c.agents, c.batch, name_of(c.precision), device, host,
+              verdict.c_str());
   std::fflush(stdout);
   return verdict == "same bits" || verdict == "not compared" ? 0 : 1;
 }
 
 int time_both(const Case& c) { return time_rounds<double>(c) + time_rounds<float>(c); }
 
+// Bytes read and written a second by a plain copy: what rounds that are bound by memory may reach.
+double copy_rate() {
+  constexpr std::size_t kBytes = std::size_t{2} << 30;
+  const Device device;
+  const cuda::Array<char> from(device, kBytes), to(device, kBytes);
+  double best = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    cudaDeviceSynchronize();
+    const auto start = Clock::now();
+    cudaMemcpy(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice);
+    cudaDeviceSynchronize();
+    best = std::max(best, 2.0 * kBytes / seconds_since(start));
+  }
+  return best;
+}
+
 int time_all() {
   int bad = 0;
+  std::printf("copies: %.2f TB/s\n", copy_rate() / 1e12);
   for (const std::size_t agents : {10, 100, 1000, 10000}) bad += time_both(network_case(agents, 1));
   for (const std::size_t agents : {10, 1000, 10000}) bad += time_both(logistic_case(agents));
   for (const std::size_t agents : {10, 100}) bad += time_both(network_case(agents, 600));
@@ -140,13 +154,7 @@ int run(const std::string& what) {
   std::printf("%s, %.1f GB free\n", device.name().c_str(),
               static_cast<double>(device.free_bytes()) / 1e9);
   int bad = 0;
-  if (what == "quick") {
-    for (const std::size_t agents : {10, 100, 1000}) bad += time_both(network_case(agents, 1));
-    return bad;
-  }
-  if (what == "one10") return time_rounds<float>(network_case(10, 1));
   if (what == "one") return time_rounds<float>(network_case(1000, 1));
-  if (what == "one64") return time_rounds<double>(network_case(1000, 1));
   if (what != "time")
     bad += check("single samples", one_sample_cases(), run_difference) +
            check("batches", batch_cases(), run_difference) +
@@ -167,7 +175,8 @@ int run(const std::string& what) {
 }  // namespace
 }  // namespace porter
 
-// check_device [check | time]
+// check_device [check | time | one]: bits and times, or one of both; one is a single case to
+// profile
 int main(int argc, char** argv) {
   try {
     return porter::run(argc > 1 ? argv[1] : "");
