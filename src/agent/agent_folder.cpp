@@ -125,6 +125,8 @@ void AgentFolder::write_results(Trainer& trainer, const std::string& name) const
   const auto x = trainer.algorithm().iterates().row(trainer.hosted()[0]);
   const std::vector<double> values(x.begin(), x.end());
   NpzParts model = {{"x_mean", {{x.size()}, {values}}}, {"X", {{1, x.size()}, {values}}}};
+  if (trainer.config().run.ema)
+    model["x_ema"] = {{x.size()}, {trainer.averages().row(trainer.hosted()[0])}};
   std::string about;
   trainer.add_card(model, about);
   save_npz(path_ / "model.npz", model);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -35,7 +36,10 @@ bool is_small(const Problem& problem, const ThreadPool& pool) {
 struct GradientEstimator::Scratch {
   std::vector<std::uint32_t> batch;
   Workspace workspace;
-  std::vector<double> term;   // of one sample
+  std::vector<double> term;  // of one sample
+  std::vector<float> image;
+  std::vector<ImageMove> moves;
+  Dataset copies;
   std::vector<double> x, g;   // of an agent whose rows are float
   std::vector<double> steps;  // that the agent shares with those of other processes
 };
@@ -94,8 +98,13 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     draws_ahead_ =
         std::make_unique<DrawsAhead>(DrawsAhead{std::vector<DrawsAhead::Batch>(problem.agents)});
   if (options_.pairs) list_shares();
-  if (is_small(problem, pool) && !joined_ && !options_.secure && problem.train.voids.empty() &&
-      options_.sampler.kind() == Sampler::fixed && options_.sampler.batch() == 1)
+  const auto& [augment, image] = std::tie(options_.augment, options_.image);
+  require(!augment || (!joined_ && problem.train.features == image.pixels()), ErrorKind::usage,
+          "algorithm.augment: expected images, found records of ", problem.train.features,
+          " features", joined_ ? " and a model that computes for all agents at once" : "");
+  if (is_small(problem, pool) && !joined_ && !options_.secure && !augment &&
+      problem.train.voids.empty() && options_.sampler.kind() == Sampler::fixed &&
+      options_.sampler.batch() == 1)
     together_ = std::make_unique<Together>(problem.agents, problem.model.dim());
 }
 
@@ -264,7 +273,8 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
 bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
                                          std::span<const float> x) {
   products_[agent].clear();
-  if (joined_ || options_.secure || options_.sampler.batch() != 1 || scratch.batch.size() != 1)
+  if (joined_ || options_.secure || options_.augment || options_.sampler.batch() != 1 ||
+      scratch.batch.size() != 1)
     return false;
   const auto scale = problem_.model.sample_gradient(x, request(scratch.batch, agent),
                                                     products_[agent], scratch.workspace);
@@ -279,7 +289,7 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
                                    std::uint32_t round, std::span<double> g) {
   scales_[agent] = 1;
   if (options_.journal && options_.journal->recall(agent, round, g)) return;
-  scales_[agent] = clipped_mean(scratch, agent, x, g);
+  scales_[agent] = clipped_mean(scratch, agent, x, round, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || options_.noise_stddev == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
@@ -291,6 +301,8 @@ void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
   require(!options_.secure, ErrorKind::privacy,
           "secret noise is made for the mean of clipped gradients, not for other terms");
+  require(!options_.augment, ErrorKind::usage,
+          "algorithm.augment: copies are for methods whose term of a sample is one gradient");
   const auto scratch = scratch_.take();
   draw_counted(agent, round, scratch->batch);
   scratch->term.resize(g.size());
@@ -402,20 +414,64 @@ double GradientEstimator::gradient_sum(Scratch& scratch, std::size_t agent,
 
 // g becomes the mean up to the factor that is returned.
 double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
-                                       std::span<const double> x, std::span<double> g) {
+                                       std::span<const double> x, std::uint32_t round,
+                                       std::span<double> g) {
   const auto batch = request(scratch.batch, agent);
-  const double mean = 1.0 / static_cast<double>(options_.sampler.batch());
-  const double scale = gradient_sum(scratch, agent, x, batch, g) * mean;
+  double scale = 1.0 / static_cast<double>(options_.sampler.batch());
+  if (options_.augment)
+    copy_gradient_sum(scratch, agent, x, round, batch, g);
+  else
+    scale *= gradient_sum(scratch, agent, x, batch, g);
   if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
   const double factor = factor_(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
   return scale * factor;
 }
 
+// The sum over samples of clip(mean over copies). The copies of one sample are a batch of the
+// model, without a factor: what is clipped is their mean.
+void GradientEstimator::copy_gradient_sum(Scratch& scratch, std::size_t agent,
+                                          std::span<const double> x, std::uint32_t round,
+                                          const BatchRequest& batch, std::span<double> g) {
+  const auto count = options_.augment.copies, pixels = options_.image.pixels();
+  auto& copies = scratch.copies;
+  copies.features = pixels;
+  copies.classes = batch.data.classes;
+  copies.outputs = batch.data.outputs;
+  copies.values.resize(count * pixels);
+  scratch.moves.resize(count);
+  scratch.term.resize(g.size());
+  std::vector<std::uint32_t> all(count);
+  std::iota(all.begin(), all.end(), 0U);
+  std::fill(g.begin(), g.end(), 0.0);
+  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+    const auto row = batch.first_row + batch.rows[i];
+    draw_moves(options_.augment, options_.seed, static_cast<std::uint32_t>(agent), round,
+               batch.rows[i], scratch.moves);
+    const auto sample = batch.data[row];
+    scratch.image.assign(pixels, 0.0F);
+    for (std::size_t j = 0; j < sample.values.size(); ++j)
+      scratch.image[sample.sparse ? sample.columns[j] : j] = sample.values[j];
+    copies.labels.clear();
+    for (std::size_t copy = 0; copy < count; ++copy) {
+      const auto targets = batch.data.targets(row);
+      copies.labels.insert(copies.labels.end(), targets.begin(), targets.end());
+      move_image(options_.image, scratch.image, scratch.moves[copy],
+                 std::span(copies.values).subspan(copy * pixels, pixels));
+    }
+    const double mean = problem_.model.gradient_sum(x, {.data = copies, .rows = all}, scratch.term,
+                                                    scratch.workspace) /
+                        static_cast<double>(count);
+    const double norm = batch.factor ? std::sqrt(squared_norm(scratch.term)) * mean : 0;
+    const double factor = batch.factor_of(i, norm);
+    if (factor != 0) axpy(factor * mean, scratch.term, g);  // 0 would keep NaN
+  }
+}
+
 // Whether g is the mean.
 bool GradientEstimator::clipped_mean_in_float(Scratch& scratch, std::size_t agent,
                                               std::span<const float> x, std::span<float> g) {
-  if (joined_ || options_.secure || options_.sampler.batch() == 1) return false;
+  if (joined_ || options_.secure || options_.augment || options_.sampler.batch() == 1) return false;
   const auto batch = request(scratch.batch, agent);
   if (!problem_.model.gradient_sum_in_float(x, batch, g, scratch.workspace)) return false;
   double factor = 1.0 / static_cast<double>(options_.sampler.batch());

@@ -126,6 +126,15 @@ void check_clipping(const TomlSection& section, const AlgorithmInfo& info, const
                 choice_text(own), "; found \"", choice_text(algorithm.clip_target), "\"");
 }
 
+void check_copies(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  if (!config.algorithm.augment) return;
+  section.check(find_model(config.model.name).takes_images, "augment", "copies of images are for ",
+                names_of(model_table(), &ModelInfo::takes_images), ", found model.name = \"",
+                config.model.name, "\"");
+  section.check(!info.two_gradients, "augment", info.name,
+                " has gradients at two points in a sample's term, and copies are for one");
+}
+
 CompressorInfo compressor_info(const Config& config) {
   const auto table = compressor_table();
   const auto name = split_spec(config.algorithm.compressor).name;
@@ -311,6 +320,9 @@ void check_run(const TomlSection& section, const AlgorithmInfo& info, const Conf
                 names_of(algorithm_table(), &AlgorithmInfo::may_be_narrow));
   section.check(wide || config.algorithm.momentum == 1, "precision",
                 "algorithm.momentum other than 1 needs \"double\"");
+  section.check(!config.run.ema || config.run.engine != EngineKind::cuda, "ema",
+                "run.engine = \"cuda\" keeps iterates on the device; an average of them is for the "
+                "other engines");
   section.check(config.run.engine == EngineKind::simulate ||
                     config.run.engine == EngineKind::cuda || info.gossips(),
                 "engine", "agents in several processes talk to neighbours, and those of ",
@@ -348,6 +360,7 @@ Config read_config(const toml::table& root, const std::string& source) {
   read_keys(sections, config);
   check_model(sections, config);
   check_clipping(sections["algorithm"], info, config);
+  check_copies(sections["algorithm"], info, config);
   check_messages(sections["algorithm"], info, config);
   check_network(sections["network"], info, config);
   check_clock(sections["network"], info, config);

@@ -531,6 +531,11 @@ std::vector<ConfigKey> make_keys() {
       row(KEY(algorithm.clip), "smooth:TAU, linear:TAU, none",
           "how gradients are clipped; none where the algorithm does not", parsed(parse_clip)),
       choice_row(KEY(algorithm.clip_target), "what is clipped; a guarantee needs each sample"),
+      only_where([](const Config& config) { return bool(config.algorithm.augment); },
+                 row(KEY(algorithm.augment), "none, shift:PIXELSxCOPIES, shift-flip:PIXELSxCOPIES",
+                     "for layers and cnn: a sample's gradient is the mean at so many copies of its "
+                     "image, moved at random, before it is clipped",
+                     parsed(parse_augmentation))),
       with_words(compressor_table(), &CompressorInfo::example,
                  row(KEY(algorithm.compressor), "a compressor",
                      "of messages; porter list compressors has them", parsed(parse_compressor))),
@@ -595,6 +600,9 @@ std::vector<ConfigKey> make_keys() {
       row(KEY(run.evaluate), "every:N, log:POINTS, log-all:POINTS, end",
           "when metrics are computed", parsed(parse_schedule)),
       choice_row(KEY(run.precision), "numbers of the algorithm's state"),
+      number_row(
+          KEY(run.ema), kProbability,
+          "decay of a moving average of iterates, which is measured and kept beside the last"),
       conduct(row(KEY(run.engine), choice_list<EngineKind>(all_choices<EngineKind>()),
                   "one process, ranks of a job, networked agents, or one GPU",
                   parsed(parse_engine))),

@@ -67,6 +67,7 @@ Request offered(const RunParts& parts) {
                 kCompressors);
   expect(!algorithm.unbiased, "algorithm.unbiased = true");
   expect(algorithm.acceleration == Acceleration::none, "algorithm.acceleration");
+  expect(!algorithm.augment, "copies of images (algorithm.augment)");
   expect(!network_changes(config), "a network that changes (network.schedule, network.dropout)");
   require(!parts.privacy->secure(), ErrorKind::usage,
           "run.engine = \"cuda\" does not offer privacy.noise = \"secure\": secret noise and ",

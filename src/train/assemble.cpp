@@ -345,6 +345,8 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
           .gradients = {.sampler = parts.sampler(),
                         .clip = algorithm.clip,
                         .clip_target = algorithm.clip_target,
+                        .augment = algorithm.augment,
+                        .image = config.model.image,
                         .noise_stddev = parts.privacy->own_sigma(),
                         .pairs = parts.privacy->pairs(),
                         .pair_stddev = parts.privacy->pair_sigma(),

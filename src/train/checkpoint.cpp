@@ -39,12 +39,13 @@ NpyArray pack(const std::optional<MetricsRow>& row) {
 
 std::optional<MetricsRow> unpack_row(const NpyArray& array) {
   const auto& columns = metrics_columns();
-  if (array.values.size() != columns.size()) return std::nullopt;
+  const auto known = array.values.size();  // a file may be older than the last columns
+  if (known == 0 || known > columns.size()) return std::nullopt;
   MetricsRow row;
-  for (std::size_t c = 0; c < columns.size(); ++c)
+  for (std::size_t c = 0; c < known; ++c)
     columns[c].set(row,
                    std::isnan(array.values[c]) ? std::nullopt : std::optional(array.values[c]));
-  for (std::size_t c = 0; c < columns.size(); ++c)  // train_accuracy may be empty of itself
+  for (std::size_t c = 0; c < known; ++c)  // train_accuracy may be empty of itself
     if (columns[c].raw && !std::isnan(array.values[c])) return row;
   row.raw = false;
   return row;

@@ -58,6 +58,12 @@ const std::vector<MetricsColumn>& metrics_columns() {
       {"agent_rmse_worst", &MetricsRow::agent_rmse_worst},
       {"agent_r2_mean", &MetricsRow::agent_r2_mean},
       {"agent_r2_worst", &MetricsRow::agent_r2_worst},
+      {"ema_test_accuracy", &MetricsRow::ema_test_accuracy},
+      {"ema_test_loss", &MetricsRow::ema_test_loss},
+      {"ema_agent_accuracy_mean", &MetricsRow::ema_agent_accuracy_mean},
+      {"ema_agent_accuracy_worst", &MetricsRow::ema_agent_accuracy_worst},
+      {"ema_test_rmse", &MetricsRow::ema_test_rmse},
+      {"ema_agent_rmse_mean", &MetricsRow::ema_agent_rmse_mean},
   };
   return columns;
 }

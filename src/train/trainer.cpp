@@ -7,6 +7,7 @@
 #include "algo/bounds.hpp"
 #include "comm/exchange.hpp"
 #include "core/vector_math.hpp"
+#include "iterate_average.hpp"
 #include "porter/core/error.hpp"
 #include "run_size.hpp"
 #include "train/evaluator.hpp"
@@ -53,6 +54,7 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
     bounds_ = std::make_unique<PublicBounds>(public_bounds(setup));
     return parts_.make(setup);
   });
+  if (config().run.ema) averages_ = within_memory(facts, [&] { return algorithm_->iterates(); });
   if (!parts_.data.holder)
     evaluator_ = std::make_unique<Evaluator>(parts_.problem(), parts_.data.test.get(), pool_);
 }
@@ -64,6 +66,7 @@ void Trainer::step() {
   ++now_.releases;  // before, not after: an interrupted step counts
   algorithm_->step(now_.round + 1);
   ++now_.round;
+  average_iterates();
   const auto& [round, agent] = std::tie(facts().output_round, facts().output_agent);
   if (now_.round == round) {
     gather();
@@ -72,6 +75,13 @@ void Trainer::step() {
     if (knows(agent)) now_.x_out.assign(row.begin(), row.end());
   }
   now_.training_seconds += seconds_since(start);
+}
+
+void Trainer::average_iterates() {
+  if (!config().run.ema) return;
+  const auto& X = algorithm_->iterates();
+  const auto rows = X.agents() == 1 ? std::vector<std::uint32_t>{0} : hosted();
+  update_ema(*config().run.ema, now_.round, X, rows, pool_, averages_);
 }
 
 bool Trainer::evaluation_due() const {
@@ -121,6 +131,19 @@ void Trainer::include_raw_metrics() {
       "the training data, which no epsilon covers");
 }
 
+void Trainer::measure_averages(MetricsRow& row) const {
+  if (!config().run.ema) return;
+  MetricsRow found;
+  found.raw = false;  // figures of the test set only
+  evaluator_->measure(averages_, found);
+  row.ema_test_accuracy = found.test_accuracy;
+  row.ema_test_loss = found.test_loss;
+  row.ema_agent_accuracy_mean = found.agent_accuracy_mean;
+  row.ema_agent_accuracy_worst = found.agent_accuracy_worst;
+  row.ema_test_rmse = found.test_rmse;
+  row.ema_agent_rmse_mean = found.agent_rmse_mean;
+}
+
 MetricsRow Trainer::measure() const {
   require(evaluator_ != nullptr, ErrorKind::usage,
           "only who has the data of all agents can measure how good a model is");
@@ -128,6 +151,7 @@ MetricsRow Trainer::measure() const {
   row.round = now_.round;
   row.raw = raw_metrics_;
   evaluator_->measure(algorithm_->iterates(), row);
+  measure_averages(row);
   row.tracking_error = algorithm_->tracking_error();
   const auto agents = static_cast<double>(facts().agents);
   row.bits_per_agent = 8.0 * static_cast<double>(traffic().message_bytes) / agents;
@@ -165,6 +189,8 @@ void Trainer::with_model(const std::function<void(const NpzParts&)>& use) const 
   NpzParts parts = {{"X", std::move(rows)},
                     {"x_mean", vector(x_mean)},
                     {"x_out", vector(now_.x_out.empty() ? x_mean : now_.x_out)}};
+  const auto x_ema = config().run.ema ? mean_row(averages_) : std::vector<double>{};
+  if (!x_ema.empty()) parts.insert({"x_ema", vector(x_ema)});
   if (!claims_guarantee(config()))
     parts.insert({"x_best", vector(now_.x_best.empty() ? x_mean : now_.x_best)});
   std::string about;

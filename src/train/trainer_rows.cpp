@@ -69,10 +69,16 @@ std::vector<std::uint32_t> Trainer::hosted() const {
   return all;
 }
 
+std::vector<NamedRows> Trainer::state() {
+  auto state = algorithm_->state();
+  if (config().run.ema) state.push_back({"ema", &averages_});
+  return state;
+}
+
 void Trainer::gather() {
   if (!meets()) return;
   auto& session = *link_->session;
-  for (const auto& [name, matrix, copied] : algorithm_->state())
+  for (const auto& [name, matrix, copied] : state())
     std::visit([&](auto* rows) { gather_into(session, *link_->hosting, *rows); }, matrix);
   const auto own = algorithm_->traffic();
   gathered_traffic_ = {};
@@ -115,7 +121,7 @@ Checkpoint Trainer::checkpoint() {
                         .now = now_,
                         .traffic = traffic()};
   if (auto agents = kept_agents(true)) checkpoint.agents = std::move(*agents);
-  for (const auto& [name, matrix, copied] : algorithm_->state()) {
+  for (const auto& [name, matrix, copied] : state()) {
     const auto agents = kept_agents(copied);
     auto& packed = checkpoint.matrices[name];
     std::visit([&](const auto* rows) { packed = pack(*rows, agents); }, matrix);
@@ -150,7 +156,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& source) {
   require(!now.previous || now.previous->raw || !raw_metrics_, ErrorKind::usage, source,
           ": raw metrics: the run began without them, so their means are not known");
   if (now.previous && now.previous->raw) include_raw_metrics();
-  for (const auto& [name, matrix, copied] : algorithm_->state()) {
+  for (const auto& [name, matrix, copied] : state()) {
     const auto& array = member(checkpoint.matrices, name, source);
     const auto agents = kept_agents(copied);
     std::visit([&, &key = name](auto* rows) { unpack(array, key, source, agents, *rows); }, matrix);

@@ -212,7 +212,7 @@ void add_eval_command(App& app) {
                       "a file with labels, in the training data's format (IMAGES,LABELS for IDX "
                       "files), or a known data set (default: the run's own test set)");
   command->add_option("--html", options->html, "write a page with pictures to this file");
-  command->add_option("--which", options->which, "x_mean, x_best, x_out or agent:I");
+  command->add_option("--which", options->which, "x_mean, x_best, x_out, x_ema or agent:I");
   command->add_flag("--train", options->on_train, "evaluate on the training set");
   command->add_option("--predictions", options->predictions,
                       "write label,prediction lines to this CSV file");

@@ -227,7 +227,7 @@ void add_predict_command(App& app) {
       ->required();
   command->add_option("--out", options->out, "the csv file to write, or - for stdout");
   command->add_flag("--proba", options->proba, "the probability of every class as well");
-  command->add_option("--which", options->which, "x_mean, x_best, x_out or agent:I");
+  command->add_option("--which", options->which, "x_mean, x_best, x_out, x_ema or agent:I");
   command->callback([options] { predict(*options); });
 }
 

@@ -51,6 +51,11 @@ void print_result(const Trainer& trainer, const MetricsRow& row) {
     if (row.raw) fmt::print("loss worst {:.6g}; ", row.agent_loss_worst);
     fmt::print("consensus error {:.3g}\n", row.consensus_error);
   }
+  if (row.ema_test_accuracy)
+    fmt::print("moving average (x_ema): test accuracy {:.2f} %, agents mean {:.2f} %\n",
+               100 * *row.ema_test_accuracy, 100 * *row.ema_agent_accuracy_mean);
+  if (row.ema_test_rmse)
+    fmt::print("moving average (x_ema): test RMSE {:.4g}\n", *row.ema_test_rmse);
   fmt::print("{} sent per agent; {:.3g} ms a round; {:.1f} s training, {:.1f} s evaluating\n",
              human_bits(row.bits_per_agent),
              1e3 * trainer.now().training_seconds / std::max(1U, trainer.round()),

@@ -12,6 +12,7 @@
 #include "porter/core/choice.hpp"
 #include "porter/core/rows.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "porter/data/augment.hpp"
 #include "porter/data/dataset.hpp"
 #include "porter/graph/changing_network.hpp"
 #include "porter/graph/graph.hpp"
@@ -100,6 +101,9 @@ struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
+  /// Present: a sample's gradient is the mean of those at copies of its image, of shape `image`.
+  Augmentation augment = {};
+  ImageShape image = {};
   double noise_stddev = 0;  ///< of the Gaussian noise on each coordinate of the (clipped) mean
   /// Present: beside it pairs of agents share noise of `pair_stddev`, with opposite signs, to the
   /// last bit. Where it is secret it comes from `pair_steps`, or, without that, all agents are in
@@ -121,7 +125,8 @@ struct GradientOptions {
 /// that counts for nothing (Dataset::voids) is drawn like any other and adds zero:
 ///   sample:  G_i = (1/b) sum_z clip(grad l(x_i; z)) + N(0, noise_stddev^2 I)
 ///   batch:   G_i = clip((1/b) sum_z grad l(x_i; z)) + N(0, noise_stddev^2 I)
-/// where l has the weight of its record in it (Dataset::weights), before anything is clipped; with
+/// where l has the weight of its record in it (Dataset::weights), before anything is clipped, and
+/// grad l is the mean over copies of its image with GradientOptions::augment; with
 /// pairs, + v at the lower agent and - v at the higher one of each, v ~ N(0, pair_stddev^2 I).
 class GradientEstimator {
  public:
@@ -199,7 +204,9 @@ class GradientEstimator {
                       const BatchRequest& batch, std::span<double> g);
   void take_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   double clipped_mean(Scratch& scratch, std::size_t agent, std::span<const double> x,
-                      std::span<double> g);
+                      std::uint32_t round, std::span<double> g);
+  void copy_gradient_sum(Scratch& scratch, std::size_t agent, std::span<const double> x,
+                         std::uint32_t round, const BatchRequest& batch, std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   void draw_next(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   void draw_counted(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);

@@ -79,6 +79,7 @@ struct Config {
     std::size_t batch = 1;  ///< 0: all of an agent's samples ("full")
     Clip clip;
     ClipTarget clip_target = ClipTarget::sample;
+    Augmentation augment;
     std::string compressor;
     bool unbiased = false;
     std::string start = "normal:0.2";
@@ -114,6 +115,7 @@ struct Config {
     std::size_t threads = 0;
     Schedule evaluate;
     Precision precision = Precision::wide;
+    std::optional<double> ema;  ///< decay of the moving average of iterates
     EngineKind engine = EngineKind::simulate;
     std::uint32_t checkpoint_every = 0;  ///< 0: off
   } run;

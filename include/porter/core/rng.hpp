@@ -31,6 +31,7 @@ enum class Draw : std::uint32_t {
   holdout = 13,    ///< which rows become the test set
   measure = 14,    ///< the seeds of runs that measure what a schema leaves open
   pair = 15,       ///< the simulated noise that two agents share
+  augment = 16,    ///< how copies of images are moved
   absence = 20,    ///< whether an agent is absent in a round
   meeting = 21,    ///< who meets whom in a gossip step
   compute = 22,    ///< how long an agent takes for a gradient

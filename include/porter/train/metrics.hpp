@@ -30,6 +30,9 @@ struct MetricsRow {
   /// and test rows, and of x_i on the test rows.
   std::optional<double> train_rmse, train_r2, test_rmse, test_r2;
   std::optional<double> agent_rmse_mean, agent_rmse_worst, agent_r2_mean, agent_r2_worst;
+  /// The same as without ema_, but of the moving averages of iterates that run.ema asks for.
+  std::optional<double> ema_test_accuracy, ema_test_loss, ema_agent_accuracy_mean,
+      ema_agent_accuracy_worst, ema_test_rmse, ema_agent_rmse_mean;
   bool raw = true;  ///< whether it has the figures of the training data; else their cells are empty
   bool diverged = false;  ///< the loss is not finite, or an agent is lost; no column
 };

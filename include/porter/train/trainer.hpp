@@ -68,8 +68,13 @@ class Trainer {
   void include_raw_metrics();
   bool has_raw_metrics() const { return raw_metrics_; }
 
-  /// x_mean (d), X (n x d), x_out (d) and, unless the noise is secret, x_best (d), which the losses
-  /// choose; x_out is the last average where its round has not come yet. And `about`, the card.
+  /// What run.ema asks for: a row per agent, of rows that are computed here, or after a collective
+  /// call those of all; without the key no rows.
+  const Rows& averages() const { return averages_; }
+
+  /// x_mean (d), X (n x d), x_out (d), with run.ema x_ema (d), the mean of the averages, and,
+  /// unless the noise is secret, x_best (d), which the losses choose; x_out is the last average
+  /// where its round has not come yet. And `about`, the card.
   void with_model(const std::function<void(const NpzParts&)>& use) const;
   /// What others need to use the model; nothing where it is the caller's own.
   std::optional<ModelCard> card() const;
@@ -90,6 +95,9 @@ class Trainer {
 
  private:
   bool meets() const { return link_ && link_->session; }
+  std::vector<NamedRows> state();  // of the method, and the averages
+  void average_iterates();
+  void measure_averages(MetricsRow& row) const;
   void gather();
   bool knows(std::uint32_t agent) const;  // its rows, after a gather
   void share(MetricsRow& row);
@@ -104,6 +112,7 @@ class Trainer {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<Algorithm> algorithm_;
   std::unique_ptr<Evaluator> evaluator_;  // null where some of the data are elsewhere
+  Rows averages_;                         // empty without run.ema
   RunState now_;
   std::vector<std::string> earlier_runs_;
   Traffic gathered_traffic_;
