@@ -83,6 +83,7 @@ class Gossip {
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
     return surrogates_.Q(channel, agent);
   }
+  bool streams() const { return surrogates_.streams(); }
   MessageLink& link() { return link_; }
   Traffic& traffic() { return link_.traffic(); }
   void append_state(std::vector<NamedRows>& state) {

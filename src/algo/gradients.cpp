@@ -189,6 +189,7 @@ void GradientEstimator::draw_together(std::uint32_t round) {
 template <class Real>
 bool GradientEstimator::take_together(std::size_t agent, std::uint32_t round, std::span<Real> g) {
   if (!together_ || together_->round != round) return false;
+  products_[agent].clear();
   problem_.train.prefetch(problem_.first_row(agent) + together_->next[agent]);
   if constexpr (std::is_same_v<Real, float>)
     scaled_copy(std::exchange(scales_[agent], 1.0), together_->sums.row(agent), g);
@@ -250,6 +251,7 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, st
   if (take_together(agent, round, g)) return;
   const auto scratch = scratch_.take();
   take_batch(agent, round, scratch->batch);
+  if (prepare_products(*scratch, agent, x)) return;
   prepare_at(*scratch, agent, x, round, g);
 }
 
@@ -268,13 +270,14 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
   scaled_copy(std::exchange(scales_[agent], 1.0), scratch->g, g);
 }
 
-// One sample's gradient is written when its noise is there: in float that spares the way through
-// rows of doubles. A secret stream is drawn from in order, so it needs the whole row at once.
+// One sample's gradient is written when its noise is there, so it does not go to memory and back.
+// A secret stream is drawn from in order, so it needs the whole row at once.
+template <class Real>
 bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
-                                         std::span<const float> x) {
+                                         std::span<const Real> x) {
   products_[agent].clear();
-  if (joined_ || options_.secure || options_.augment || options_.sampler.batch() != 1 ||
-      scratch.batch.size() != 1)
+  if (joined_ || options_.secure || options_.journal || options_.augment ||
+      options_.sampler.batch() != 1 || scratch.batch.size() != 1)
     return false;
   const auto scale = problem_.model.sample_gradient(x, request(scratch.batch, agent),
                                                     products_[agent], scratch.workspace);
@@ -305,6 +308,7 @@ void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
           "algorithm.augment: copies are for methods whose term of a sample is one gradient");
   const auto scratch = scratch_.take();
   draw_counted(agent, round, scratch->batch);
+  products_[agent].clear();
   scratch->term.resize(g.size());
   std::fill(g.begin(), g.end(), 0.0);
   for (const auto index : scratch->batch) {
@@ -329,11 +333,14 @@ void GradientEstimator::append_state(std::vector<NamedRows>& state) {
 
 void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
                                   std::span<double> g) const {
-  if (options_.secure || options_.noise_stddev == 0) return scale(scales_[tile.agent], g);
+  const auto& products = products_[tile.agent];
+  products.write(tile.first, scales_[tile.agent], g);
+  const double left = products.empty() ? scales_[tile.agent] : 1;  // of the factor
+  if (options_.secure || options_.noise_stddev == 0) return scale(left, g);
   std::array<float, kTileSize> buffer;
   const auto noise = std::span(buffer).first(g.size());
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
-  scale_and_add(scales_[tile.agent], options_.noise_stddev, noise, g);
+  scale_and_add(left, options_.noise_stddev, noise, g);
   if (shares_.empty()) return;
   for (const auto& [pair, stddev] : shares_[tile.agent]) {
     NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);

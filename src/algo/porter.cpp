@@ -74,8 +74,10 @@ class Porter final : public Algorithm {
         },
         [&](const Tile& tile, const auto& gap) {
           const auto u = at(tile, U_), g = at(tile, G_), x = at(tile, X_);
-          prefetch(u);  // on its way while the noise is made
-          prefetch(x);
+          if (!gossip_.streams()) {  // on its way while the noise is made
+            prefetch(u);
+            prefetch(x);
+          }
           gradients_.release(tile, t, g);  // 7
           const auto gap_v = gap(kV), gap_x = gap(kX);
           porter_update(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), g.data(),

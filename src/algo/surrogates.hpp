@@ -63,6 +63,10 @@ class Surrogates {
   template <class Work>
   void mix(const Work& work);
 
+  /// Whether long rows of many agents go through the caches in a round, so that memory is best read
+  /// from start to end by those who use it; then messages are added to a copy of a tile.
+  bool streams() const { return stores_gaps_ && dim_ >= kTileSize; }
+
   /// A digest of the Q of all channels, of a hosted agent.
   std::uint64_t digest(std::size_t agent) const;
   /// The same of a sender elsewhere, whose copies have taken all messages then. Error{protocol} if
@@ -112,7 +116,7 @@ class Surrogates {
   };
   /// A stretch of coordinates of the hosted agents, with its gaps: channel by channel, agent by
   /// agent.
-  using Gaps = std::vector<Real>;
+  using Gaps = std::vector<Real, PageAllocator<Real>>;
 
   // Of copies: whole tiles, as messages go by them. Memory answers long stretches faster, and those
   // of all copies of a channel are to stay in the second-level cache.
@@ -122,7 +126,7 @@ class Surrogates {
   void start_shared();
   void forget();
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps);
-  std::span<const Real> stored_gap(std::size_t channel, const Tile& tile);
+  std::span<const Real> stored_gap(std::size_t channel, const Tile& tile, Gaps& gaps);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
   void catch_up(std::size_t channel, std::size_t sender, std::size_t first, std::size_t size);
   Measure measure(std::size_t channel, std::size_t sender, std::size_t first,
@@ -148,7 +152,7 @@ class Surrogates {
   bool rebuild_ = false;  // the gaps of this step come from Q
   std::vector<bool> unproven_;  // per agent
   std::vector<State> channels_;
-  ScratchPool<Gaps> gaps_;         // where they are not stored
+  ScratchPool<Gaps> gaps_;         // those at work
   bool proving_ = false;           // the next mix measures the copies
   std::vector<Measure> measured_;  // by the last that did: per stretch, channel and copy
 };
@@ -159,8 +163,11 @@ void Surrogates<Real>::mix(const Work& work) {
   const std::size_t agents = team_.hosted.size();
   if (stores_gaps_) {
     team_.for_each_tile(dim_, [&](const Tile& tile) {
-      for (auto& channel : channels_) prefetch(tile.of(channel.gap.row(tile.agent)));
-      work(tile, [&](std::size_t channel) { return stored_gap(channel, tile); });
+      const auto gaps = gaps_.take();
+      gaps->resize(channels_.size() * kTileSize);
+      if (!streams())
+        for (auto& channel : channels_) prefetch(tile.of(channel.gap.row(tile.agent)));
+      work(tile, [&](std::size_t channel) { return stored_gap(channel, tile, *gaps); });
     });
     return;
   }

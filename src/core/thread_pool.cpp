@@ -9,7 +9,13 @@
 namespace porter {
 namespace {
 
-constexpr std::uint64_t kUntaken = 0xFFFFFFFF;  // the half of a ticket that counts pieces
+constexpr std::size_t kMostPieces = 0xFFFFFFFF;
+
+constexpr std::uint64_t pack(std::size_t first, std::size_t last) {
+  return (std::uint64_t{last} << 32) | first;
+}
+constexpr std::size_t first_of(std::uint64_t pieces) { return pieces & 0xFFFFFFFF; }
+constexpr std::size_t last_of(std::uint64_t pieces) { return pieces >> 32; }
 
 // A round is a few hundred microseconds long and asks for the threads several times, so a thread
 // looks for work for about as long as it takes to fall asleep and be woken before it does so.
@@ -31,62 +37,76 @@ void wait_while(const std::atomic<T>& value, T old) {
   value.wait(old, std::memory_order_acquire);
 }
 
-// Also for a pool that could not start all of its threads.
-void stop(std::atomic<bool>& stopping, std::atomic<std::uint64_t>& ticket,
-          std::vector<std::thread>& workers) {
-  stopping = true;
-  ticket = ((ticket >> 32) + 1) << 32;  // a job without pieces wakes everybody
-  ticket.notify_all();
-  for (auto& worker : workers) worker.join();
-}
-
 }  // namespace
 
-ThreadPool::ThreadPool(std::size_t threads) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+ThreadPool::ThreadPool(std::size_t threads)
+    : shares_(threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads) {
   try {
-    for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+    for (std::size_t i = 1; i < shares_.size(); ++i)
+      workers_.emplace_back([this, i] { worker_loop(i); });
   } catch (const std::exception&) {  // a limit on memory or on processes
     const auto started = 1 + workers_.size();
-    stop(stopping_, ticket_, workers_);
-    fail(ErrorKind::io, "expected to start ", threads, " threads (run.threads), but only ", started,
-         " may run here");
+    stop();
+    fail(ErrorKind::io, "expected to start ", shares_.size(), " threads (run.threads), but only ",
+         started, " may run here");
   }
 }
 
-ThreadPool::~ThreadPool() { stop(stopping_, ticket_, workers_); }
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
+  stopping_ = true;
+  job_number_.fetch_add(1, std::memory_order_release);
+  job_number_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
 
 void ThreadPool::run(Job job) {
-  require(job.count < kUntaken, ErrorKind::usage,
+  require(job.count < kMostPieces, ErrorKind::usage,
           "a thread pool runs fewer than 2^32 - 1 pieces, got ", job.count);
   job_ = job;
   left_.store(job.count, std::memory_order_relaxed);
-  const auto number = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
-  ticket_.store((number << 32) | job.count, std::memory_order_release);
-  ticket_.notify_all();
-  run_pieces();
+  const std::size_t threads = shares_.size();
+  for (std::size_t i = 0; i < threads; ++i)
+    shares_[i].pieces.store(pack(i * job.count / threads, (i + 1) * job.count / threads),
+                            std::memory_order_release);
+  job_number_.fetch_add(1, std::memory_order_release);
+  job_number_.notify_all();
+  run_pieces(0);
   for (auto left = left_.load(std::memory_order_acquire); left != 0;
        left = left_.load(std::memory_order_acquire))
     wait_while(left_, left);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void ThreadPool::worker_loop() {
+void ThreadPool::worker_loop(std::size_t thread) {
   while (!stopping_) {
-    run_pieces();
-    const auto ticket = ticket_.load(std::memory_order_acquire);
-    if ((ticket & kUntaken) == 0 && !stopping_) wait_while(ticket_, ticket);
+    const auto number = job_number_.load(std::memory_order_acquire);
+    run_pieces(thread);
+    if (!stopping_) wait_while(job_number_, number);
   }
 }
 
-void ThreadPool::run_pieces() {
-  auto ticket = ticket_.load(std::memory_order_acquire);
-  while ((ticket & kUntaken) != 0) {
-    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
-    run_piece(job_.count - (ticket & kUntaken));
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
-    ticket = ticket_.load(std::memory_order_acquire);
+void ThreadPool::run_pieces(std::size_t thread) {
+  run_all(shares_[thread], true);
+  for (std::size_t i = 1; i < shares_.size(); ++i)
+    run_all(shares_[(thread + i) % shares_.size()], false);
+}
+
+// The owner takes a piece from the front; others a quarter of what is left from the back.
+void ThreadPool::run_all(Share& share, bool own) {
+  std::size_t done = 0;
+  auto pieces = share.pieces.load(std::memory_order_relaxed);
+  while (first_of(pieces) != last_of(pieces)) {
+    const std::size_t first = first_of(pieces), last = last_of(pieces);
+    const std::size_t taken = own ? 1 : (last - first + 3) / 4;
+    const auto rest = own ? pack(first + 1, last) : pack(first, last - taken);
+    if (!share.pieces.compare_exchange_weak(pieces, rest, std::memory_order_acq_rel)) continue;
+    for (std::size_t i = 0; i < taken; ++i) run_piece((own ? first : last - taken) + i);
+    done += taken;
+    pieces = share.pieces.load(std::memory_order_relaxed);
   }
+  if (done > 0 && left_.fetch_sub(done, std::memory_order_acq_rel) == done) left_.notify_one();
 }
 
 void ThreadPool::run_piece(std::size_t piece) {
@@ -99,6 +119,12 @@ void ThreadPool::run_piece(std::size_t piece) {
       error_piece_ = piece;
     }
   }
+}
+
+std::size_t thread_number() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local const std::size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
 }
 
 }  // namespace porter

@@ -78,14 +78,12 @@ class Mlp final : public Model {
   std::optional<double> sample_gradient(std::span<const float> x, const BatchRequest& batch,
                                         OuterProducts& gradient,
                                         Workspace& workspace) const override {
-    const Sample sample = batch.data[batch.first_row + batch.rows[0]];
-    if (lambda_ > 0 || sample.sparse) return std::nullopt;
-    SamplePass<float> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
-    loss_.to_delta(targets_of(sample), pass.scores());
-    const double norm_sq = pass.backward(gradient);
-    const double factor = batch.factor_of(0, std::sqrt(norm_sq));
-    if (factor == 0) return std::nullopt;
-    return factor;
+    return gradient_in_factors(x, batch, gradient, workspace);
+  }
+  std::optional<double> sample_gradient(std::span<const double> x, const BatchRequest& batch,
+                                        OuterProducts& gradient,
+                                        Workspace& workspace) const override {
+    return gradient_in_factors(x, batch, gradient, workspace);
   }
 
   Totals evaluate(std::span<const double> x, const Dataset& data, std::size_t first,
@@ -161,6 +159,19 @@ class Mlp final : public Model {
     }
     pass.finish(sum);
     if (!r.empty()) axpy(static_cast<Real>(weight), r, sum);
+  }
+
+  template <class Real>
+  std::optional<double> gradient_in_factors(std::span<const Real> x, const BatchRequest& batch,
+                                            OuterProducts& gradient, Workspace& workspace) const {
+    const Sample sample = batch.data[batch.first_row + batch.rows[0]];
+    if (lambda_ > 0 || sample.sparse) return std::nullopt;
+    SamplePass<Real> pass(layers_, x, sample, workspace.get<Memory>().wide.levels);
+    loss_.to_delta(targets_of(sample), pass.scores());
+    const double norm_sq = pass.backward(gradient);
+    const double factor = batch.factor_of(0, std::sqrt(norm_sq));
+    if (factor == 0) return std::nullopt;
+    return factor;
   }
 
   double written_gradient(std::span<const double> x, const BatchRequest& batch,

@@ -73,6 +73,11 @@ std::optional<double> Model::sample_gradient(std::span<const float>, const Batch
   return std::nullopt;
 }
 
+std::optional<double> Model::sample_gradient(std::span<const double>, const BatchRequest&,
+                                             OuterProducts&, Workspace&) const {
+  return std::nullopt;
+}
+
 bool Model::sample_gradients(std::span<const AgentBatch>, std::span<double>) const { return false; }
 
 bool Model::gradient_sum_in_float(std::span<const float>, const BatchRequest&, std::span<float>,

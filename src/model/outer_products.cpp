@@ -16,6 +16,15 @@ void OuterProducts::add(std::size_t first, std::span<const double> u, std::span<
 }
 
 void OuterProducts::write(std::size_t first, double scale, std::span<float> out) const {
+  write_any(first, scale, out);
+}
+
+void OuterProducts::write(std::size_t first, double scale, std::span<double> out) const {
+  write_any(first, scale, out);
+}
+
+template <class Real>
+void OuterProducts::write_any(std::size_t first, double scale, std::span<Real> out) const {
   for (const auto& part : std::span(parts_).first(count_)) {
     const std::size_t begin = std::max(first, part.first);
     const std::size_t end =
@@ -28,7 +37,7 @@ void OuterProducts::write(std::size_t first, double scale, std::span<float> out)
         const std::size_t row = (from + done) / width, column = (from + done) % width;
         const std::size_t count = std::min(width - column, size - done);
         for (std::size_t i = 0; i < count; ++i)
-          to[done + i] = static_cast<float>(scale * (u[row] * v[column + i]));
+          to[done + i] = static_cast<Real>(scale * (u[row] * v[column + i]));
         done += count;
       }
     });

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,36 @@ TEST(ThreadPool, CallsEveryPieceOnce) {
       EXPECT_EQ(calls, std::vector<int>(count, 20));
     }
   }
+}
+
+// Jobs so short that threads come late, when the next one is already there.
+TEST(ThreadPool, LosesNoPieceOfManyShortJobs) {
+  ThreadPool pool(4);
+  std::vector<std::size_t> calls(40, 0);
+  std::size_t expected = 0;
+  for (std::size_t job = 0; job < 5000; ++job) {
+    const std::size_t count = job % (calls.size() + 1);
+    pool.parallel_for(count, [&](std::size_t i) { calls[i] += i + 1; });
+    expected += count * (count + 1) / 2;
+  }
+  EXPECT_EQ(std::accumulate(calls.begin(), calls.end(), std::size_t{0}), expected);
+}
+
+TEST(ScratchPool, LendsAnObjectToOneUserAtATime) {
+  struct Object {
+    int users = 0;
+  };
+  ScratchPool<Object> objects;
+  ThreadPool pool(4);
+  std::atomic<int> shared{0};
+  pool.parallel_for(2000, [&](std::size_t) {
+    const auto object = objects.take(), other = objects.take();
+    shared += (object.get() == other.get()) + (object->users++ != 0);
+    --object->users;
+  });
+  EXPECT_EQ(shared, 0);
+  objects.take()->users = 7;
+  EXPECT_EQ(objects.take()->users, 7);  // as its last user left it
 }
 
 TEST(ThreadPool, RethrowsTheFirstErrorAndStaysUsable) {

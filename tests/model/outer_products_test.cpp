@@ -46,11 +46,14 @@ TEST(OuterProducts, EveryPartIsThatOfThePlainLoops) {
              {std::size_t{1}, (all.size() - first + 1) / 2, all.size() - first}) {
           SCOPED_TRACE(testing::Message() << target << ' ' << width << ' ' << first << ' ' << size);
           std::vector<float> out(size);
+          std::vector<double> wide(size);
           example.products.write(first, 0.3, out);
+          example.products.write(first, 0.3, wide);
           for (std::size_t i = 0; i < size; ++i) {
             const auto expected = static_cast<float>(0.3 * all[first + i]);
             ASSERT_EQ(out[i], expected);
             ASSERT_EQ(std::signbit(out[i]), std::signbit(expected));
+            ASSERT_EQ(wide[i], 0.3 * all[first + i]);
           }
         }
     });
@@ -76,7 +79,7 @@ TEST(OuterProducts, WithoutAnyNothingIsWritten) {
   EXPECT_EQ(out, std::vector(4, 7.0F));
 }
 
-// The bits of the gradient in double, rounded once.
+// The bits of the gradient in double, rounded once where it is written in float.
 TEST(SampleGradient, IsTheGradientSumOfOneSample) {
   const std::function<double(double)> smooth = [](double norm) { return 1 / (1 + norm); };
   const auto data = toy_data(10, 9, 3, false);
@@ -84,7 +87,7 @@ TEST(SampleGradient, IsTheGradientSumOfOneSample) {
                                       {.name = "mlp", .hidden = {5, 4}},
                                       {.name = "softmax"}}) {
     const auto model = make_model(options, 9, 3);
-    std::vector<double> x(model->dim()), sum(x);
+    std::vector<double> x(model->dim()), sum(x), wide(x);
     RngStream(2, Draw::test, 0, 0).fill_normal(x);
     std::vector<float> narrow_x(x.begin(), x.end()), narrow(x.size());
     x.assign(narrow_x.begin(), narrow_x.end());
@@ -97,8 +100,12 @@ TEST(SampleGradient, IsTheGradientSumOfOneSample) {
         const double scale = model->gradient_sum(x, batch, sum, workspace);
         EXPECT_EQ(model->sample_gradient(narrow_x, batch, gradient, workspace), scale);
         gradient.write(0, scale, narrow);
-        for (std::size_t j = 0; j < x.size(); ++j)
+        EXPECT_EQ(model->sample_gradient(x, batch, gradient, workspace), scale);
+        gradient.write(0, scale, wide);
+        for (std::size_t j = 0; j < x.size(); ++j) {
           ASSERT_EQ(narrow[j], static_cast<float>(scale * sum[j]));
+          ASSERT_EQ(wide[j], scale * sum[j]);
+        }
       }
   }
 }

@@ -189,7 +189,8 @@ class GradientEstimator {
   void draw_together(std::uint32_t round);
   template <class Real>
   bool take_together(std::size_t agent, std::uint32_t round, std::span<Real> g);
-  bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const float> x);
+  template <class Real>
+  bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const Real> x);
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;

@@ -111,10 +111,13 @@ class Model {
   virtual bool joins_agents() const { return false; }
   virtual void gradient_sums(std::span<const AgentBatch> agents) const;
 
-  /// gradient_sum of one sample at an x of floats, where its gradient is made of outer products:
-  /// the scale, with `gradient` overwritten. nullopt if it is not, and by default.
+  /// gradient_sum of one sample at an x of either type, where its gradient is made of outer
+  /// products: the scale, with `gradient` overwritten. nullopt if it is not, and by default.
   virtual std::optional<double> sample_gradient(std::span<const float> x, const BatchRequest& batch,
                                                 OuterProducts& gradient,
+                                                Workspace& workspace) const;
+  virtual std::optional<double> sample_gradient(std::span<const double> x,
+                                                const BatchRequest& batch, OuterProducts& gradient,
                                                 Workspace& workspace) const;
 
   /// Each with the weights of the rows.

@@ -19,14 +19,18 @@ class OuterProducts {
   void add(std::size_t first, std::span<const double> u, std::span<const double> v);
 
   /// `scale` times the coordinates [first, first + out.size()), where there is something; computed
-  /// in double, each product rounded, and rounded to float at last.
+  /// in double, each product rounded, and rounded to float at last where `out` is float.
   void write(std::size_t first, double scale, std::span<float> out) const;
+  void write(std::size_t first, double scale, std::span<double> out) const;
 
  private:
   struct Part {
     std::size_t first = 0;
     std::vector<double> u, v;
   };
+  template <class Real>
+  void write_any(std::size_t first, double scale, std::span<Real> out) const;
+
   std::vector<Part> parts_;  // memory is kept
   std::size_t count_ = 0;    // of those in use
 };
