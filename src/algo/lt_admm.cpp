@@ -17,9 +17,9 @@
 // which is the same, with w_ij for the penalty of an edge in units of rho, and gamma = tau beta
 // rho. W is symmetric. As long as G stands still, (X, Y) is multiplied on an eigenvector of W with
 // the value w by a matrix of determinant 1 - g / 2 and trace 2 - g, g = gamma (1 - w): stable for g
-// < 8/3, so for every gamma up to 1. The updates were checked against public accounts of the
-// papers, one by their authors, not against their pseudo-code; that G is clipped sample by sample
-// and its noise accounted gradient by gradient is ours.
+// < 8/3, so for every gamma up to 1. The updates follow the method as the public library
+// decent-bench has it, not the papers' pseudo-code; that G is clipped sample by sample and its
+// noise accounted gradient by gradient is ours.
 //
 // clang-format off
 // | paper                            | code   | meaning
