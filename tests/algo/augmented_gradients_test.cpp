@@ -14,7 +14,7 @@ namespace porter {
 namespace {
 
 // Eight images of 6 x 5 pixels at each of two agents, and a small network over them.
-struct Fixture {
+struct Pictures {
   static constexpr ImageShape kShape{6, 5};
   Dataset data = toy_data(16, kShape.pixels(), 3, false);
   std::unique_ptr<const Model> model = make_model(
@@ -41,12 +41,12 @@ struct Fixture {
 };
 
 TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
-  Fixture f;
+  Pictures f;
   const Augmentation augment{.pixels = 1, .copies = 3, .flips = true};
   const Clip clip{Clip::Kind::linear, 0.5};
   const auto G = f.estimate(f.options(augment), 4);
   std::vector<double> gradient(f.model->dim());
-  std::vector<float> image(Fixture::kShape.pixels());
+  std::vector<float> image(Pictures::kShape.pixels());
   bool clipped = false, moved = false;
   for (std::uint32_t agent = 0; agent < 2; ++agent) {
     std::vector<double> expected(f.model->dim());
@@ -56,7 +56,7 @@ TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
       const auto sample = f.data[agent * 8 + record];
       std::vector<double> mean(f.model->dim());
       for (const auto& move : moves) {
-        move_image(Fixture::kShape, sample.values, move, image);
+        move_image(Pictures::kShape, sample.values, move, image);
         auto copy = sample;
         copy.values = image;
         f.model->loss(f.X.row(agent), copy, gradient);
@@ -74,7 +74,7 @@ TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
 
 // Copies that do not move are the sample: nothing but rounding differs.
 TEST(AugmentedGradients, OfCopiesThatStayAreThoseOfTheSample) {
-  Fixture f;
+  Pictures f;
   const auto plain = f.estimate(f.options({}));
   const auto copied = f.estimate(f.options({.pixels = 0, .copies = 4}));
   for (std::size_t agent = 0; agent < 2; ++agent)
@@ -83,7 +83,7 @@ TEST(AugmentedGradients, OfCopiesThatStayAreThoseOfTheSample) {
 
 // What a record can change is bounded as without copies: by the clip over the batch.
 TEST(AugmentedGradients, ARecordMovesTheMeanByNoMoreThanTheClip) {
-  Fixture f;
+  Pictures f;
   const auto options = f.options({.pixels = 2, .copies = 5}, 0.01);
   const auto with = f.estimate(options);
   f.data.voids.assign(16, 0);
@@ -95,18 +95,18 @@ TEST(AugmentedGradients, ARecordMovesTheMeanByNoMoreThanTheClip) {
 }
 
 TEST(AugmentedGradients, ARecordThatIsNotFiniteCountsForNothing) {
-  Fixture f;
+  Pictures f;
   const auto options = f.options({.pixels = 1, .copies = 2});
   f.data.voids = {0, 0, 1};
   const auto without = f.estimate(options);
   f.data.voids.clear();
-  f.data.values[2 * Fixture::kShape.pixels() + 12] = std::numeric_limits<float>::quiet_NaN();
+  f.data.values[2 * Pictures::kShape.pixels() + 12] = std::numeric_limits<float>::quiet_NaN();
   const auto with = f.estimate(options);
   EXPECT_EQ(with.flat(), without.flat());
 }
 
 TEST(AugmentedGradients, AreForImagesAndOneGradientOfASample) {
-  Fixture f;
+  Pictures f;
   auto options = f.options({.pixels = 1, .copies = 2});
   options.image = {3, 5};
   EXPECT_THROW(f.estimate(options), Error);
