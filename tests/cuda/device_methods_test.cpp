@@ -9,7 +9,7 @@
 namespace porter {
 namespace {
 
-void expect_same_runs(std::vector<Case> cases) {
+void expect_same_where_offered(std::vector<Case> cases) {
   for (auto& c : cases)
     for (const auto precision : {Precision::wide, Precision::narrow}) {
       if (!is_offered(c, precision)) continue;
@@ -18,14 +18,14 @@ void expect_same_runs(std::vector<Case> cases) {
     }
 }
 
-TEST(DeviceMethods, HaveTheBitsOfTheLibrary) { expect_same_runs(method_cases()); }
-TEST(DeviceMethods, HaveTheBitsOfEveryCompressor) { expect_same_runs(compressor_cases()); }
-TEST(DeviceMethods, HaveTheBitsOfSweeps) { expect_same_runs(sweep_cases()); }
+TEST(DeviceMethods, HaveTheBitsOfTheLibrary) { expect_same_where_offered(method_cases()); }
+TEST(DeviceMethods, HaveTheBitsOfEveryCompressor) { expect_same_where_offered(compressor_cases()); }
+TEST(DeviceMethods, HaveTheBitsOfSweeps) { expect_same_where_offered(sweep_cases()); }
 
 TEST(DeviceMethods, HaveTheBitsOfTheLibraryInEveryCombination) {
   auto cases = all_cases();
   for (auto& c : cases) c.rounds = 2;
-  expect_same_runs(cases);
+  expect_same_where_offered(cases);
 }
 
 TEST(DeviceMethods, GoOnWhereTheLibraryStopped) {
@@ -39,7 +39,7 @@ TEST(DeviceMethods, DoNotDependOnTheOrderOfAStep) {
       cases.push_back({.name = compressor, .compressor = compressor, .rounds = 3, .order = order});
     for (const char* algorithm : {"choco-sgd", "porter-sweep", "sweep-led"})
       cases.push_back({.name = algorithm, .algorithm = algorithm, .rounds = 3, .order = order});
-    expect_same_runs(cases);
+    expect_same_where_offered(cases);
   }
 }
 
