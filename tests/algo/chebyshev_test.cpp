@@ -29,8 +29,9 @@ double apply(const ChebyshevSteps& chebyshev, double w) {
 }
 
 TEST(Chebyshev, TheStepsAreThePolynomial) {
-  for (const auto& [low, high] : {std::pair(-0.3, 0.99), {-0.9, 0.9}, {0.2, 0.5}, {-0.001, 0.0}})
+  for (const auto& ends : {std::pair(-0.3, 0.99), {-0.9, 0.9}, {0.2, 0.5}, {-0.001, 0.0}})
     for (const std::uint32_t s : {1U, 2U, 3U, 8U, 40U}) {
+      const double low = ends.first, high = ends.second;
       SCOPED_TRACE(concat(low, " ", high, " ", s));
       const auto steps = chebyshev_steps(low, high, s);
       const auto y = [&](double w) { return (2 * w - low - high) / (high - low); };

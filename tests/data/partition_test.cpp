@@ -144,7 +144,7 @@ TEST(Partition, PlacesOfNobodyHoldRowsThatDoNotCount) {
 
 TEST(Partition, SplitsAreReadAsTheyAreWritten) {
   for (const char* split :
-       {"shuffled", "by-label", "dirichlet:0.5", "sizes:0.5,0.25,2", "sizes:1", "quantity:3"})
+       {"shuffled", "by-label", "dirichlet:0.5", "sizes:0.5,0.25,1.5", "sizes:1.0", "quantity:3.5"})
     EXPECT_EQ(to_string(parse_split(split)), split);
 }
 
@@ -176,9 +176,9 @@ TEST(Partition, RefusesWhatCannotBe) {
                   split + "\"");
   EXPECT_EQ(error(2, "sizes:1,2,3", data),
             "data.split: expected 2 sizes, as many as there are agents, found 3 in "
-            "\"sizes:1,2,3\"");
+            "\"sizes:1.0,2.0,3.0\"");
   EXPECT_EQ(error(2, "sizes:1,100", data),
-            "data.split: \"sizes:1,100\" leaves agent 0 without any of the 5 rows");
+            "data.split: \"sizes:1.0,100.0\" leaves agent 0 without any of the 5 rows");
   EXPECT_EQ(error(2, "quantity:0", data),
             "expected quantity:A with A from 1e-6 to 1e6, found \"quantity:0\"");
   auto regression = data;
