@@ -62,7 +62,8 @@ void add_model_export(App& model) {
                       "write a C++17 header; the file's name is the namespace");
   command->add_option("--json", arguments->json,
                       "write coefficients by column (logistic, linear, softmax)");
-  command->add_option("--which", arguments->options.which, "x_mean, x_best, x_out, x_ema or agent:I");
+  command->add_option("--which", arguments->options.which,
+                      "x_mean, x_best, x_out, x_ema or agent:I");
   command->add_flag("--double", arguments->options.wide, "onnx: float64 in place of float32");
   command->add_flag("--force", arguments->force, "replace a file that is there");
   command->callback([arguments] { export_to_files(*arguments); });
