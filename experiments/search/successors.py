@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tunes every method of the successors' studies by one rule, and writes the studies.
+
+    python3 experiments/search/successors.py --porter build/release/porter --work runs/successors
+
+Every method gets 12 settings in each of two cells of a data set, Dirichlet(1) and by label, on ER(0.8)
+with seed 101, which no study reports; the best has the least mean loss of the agents on the training
+rows. The rule, the same for all:
+
+  1. four steps, a factor of 4 apart                                         4 settings
+  2. at the best, momentum times and by 4                                    2
+  3. consensus times and by 3; without one, momentum times and by 2          2
+  4. step times and by 2                                                     2
+  5. one more at a time along what changed the loss most, while it helps     2
+
+What was tried is written to successors-DATA-CELL-METHOD.toml, which `porter sweep` repeats; a best that
+lies at an edge of what was tried is listed at the end. Studies go to experiments/successors-*.toml.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+CELLS = {"unlike": "dirichlet:1", "by-label": "by-label"}
+GRAPHS = {"er": ("ER(0.8)", "erdos-renyi:0.8"), "ring": ("ring", "ring"), "exponential": ("exponential", "exponential")}
+SPLITS = [("dirichlet:10", "unlike"), ("dirichlet:1", "unlike"), ("dirichlet:0.1", "unlike"), ("by-label", "by-label")]
+
+# label, what is set, the keys that are tuned beside the step.
+SHORT, TENTH = {"compressor": "random_k:0.05"}, {"compressor": "random_k:0.1"}
+SWEEP, DENSE = {"mask": "sweep"}, {"compressor": "identity"}
+M, MC = ["momentum"], ["momentum", "consensus"]
+PRIVATE = {
+    "porter-sweep": ("porter-sweep, 0.10 d", SHORT, M),
+    "sweep-led": ("sweep-led, 0.10 d", TENTH, M),
+    "porter-dp": ("PORTER-DP with momentum (MoTEF), 0.10 d", SHORT, MC),
+    "porter-dp-sweep": ("PORTER-DP with momentum and a sweeping mask, 0.10 d", SHORT | SWEEP, MC),
+    "choco-sgd": ("CHOCO-SGD with momentum and a sweeping mask, 0.10 d", TENTH | SWEEP, MC),
+    "sparq-sgd": ("SPARQ-SGD with momentum, at most 0.10 d", TENTH, MC),
+    "deepsqueeze": ("DeepSqueeze, 0.10 d", TENTH, ["consensus"]),
+    "lead": ("LEAD with momentum, natural compression, 0.28 d", {"compressor": "natural"}, MC),
+    "led": ("LED with momentum, d", DENSE, M),
+    "lt-admm": ("LT-ADMM, d / 5", DENSE, ["consensus"]),
+    "dp-dsgd": ("DP-DSGD with momentum, d", DENSE, M),
+    "dsgt": ("DSGT with momentum, 2 d", DENSE, M),
+    "soteriafl-sgd": ("SoteriaFL-SGD with momentum, 0.10 d up, d down", TENTH, M),
+    "dp-sgd": ("DP-SGD pooled (central)", DENSE | {"batch": "POOLED"}, M),
+    "dp-sgd-alone": ("DP-SGD alone, 0", DENSE, M),
+}
+PLAIN = {
+    "beer": ("BEER, 0.10 d", SHORT, ["consensus"]),
+    "motef": ("MoTEF, 0.10 d", SHORT, MC),
+    "motef-vr": ("MoTEF-VR, 0.10 d, two gradients", SHORT, MC),
+    "porter-gc": ("PORTER-GC with momentum, 0.10 d", SHORT, MC),
+    "porter-sweep": ("porter-sweep, 0.10 d", SHORT, M),
+    "sweep-led": ("sweep-led, 0.10 d", TENTH, M),
+    "choco-sgd": ("CHOCO-SGD with momentum and a sweeping mask, 0.10 d", TENTH | SWEEP, MC),
+    "gt-nsgdm": ("GT-NSGDm, 2 d", DENSE, M),
+    "clip21-sgd2m": ("Clip21-SGD2M, d up, d down", DENSE, M),
+}
+PROBLEMS = {
+    "a9a": {
+        "data": {"name": "a9a"}, "model": {"name": "logistic", "lambda": 0.001},
+        "clip": "linear:1", "batch": 326, "step": 1.0, "fallback": {"data.name": "synthetic"},
+        "title": "a9a, logistic regression with lambda = 0.001 (d = 124)",
+    },
+    "mnist": {
+        "data": {"name": "mnist", "transform": "hog-centred", "bias": False}, "model": {"name": "softmax"},
+        "clip": "linear:0.25", "batch": 600, "step": 64.0, "fallback": {"data.name": "synthetic-digits"},
+        "title": "MNIST as centred histograms of gradients, softmax (d = 3,920)",
+    },
+}
+# The kinds of study: which methods, how many rounds, and what all of them share.
+KINDS = {
+    "": {"methods": PRIVATE, "rounds": 200, "private": True},
+    "plain-": {"methods": PLAIN, "rounds": 300, "private": False},
+}
+
+
+def text(value):
+    return json.dumps(value)  # strings, numbers, booleans as TOML writes them
+
+
+def table(name, entries):
+    return f"[{name}]\n" + "".join(f"{key} = {text(value)}\n" for key, value in entries.items()) + "\n"
+
+
+def base_of(problem, kind, method, fixed):
+    """The algorithm's section without what is tuned."""
+    name = method.removesuffix("-sweep") if method == "porter-dp-sweep" else method
+    algorithm = {"name": name, "rounds": kind["rounds"], "start": "zeros"}
+    algorithm["batch"] = problem["batch"] if kind["private"] else 32
+    if kind["private"] or method in ("porter-gc", "clip21-sgd2m"):
+        algorithm["clip"] = problem["clip"]
+    algorithm |= fixed
+    if algorithm["batch"] == "POOLED":
+        algorithm["batch"] = 10 * problem["batch"]
+    return algorithm
+
+
+def privacy_of(kind):
+    return {"epsilon": 2.0, "delta": 1e-5, "sampler": "poisson"} if kind["private"] else {}
+
+
+def start_of(problem, kind, tuned):
+    start = {"step": problem["step"] if kind["private"] else problem["step"] / 4}
+    if "momentum" in tuned:
+        start["momentum"] = 0.1
+    if "consensus" in tuned:
+        start["consensus"] = 0.1
+    return start
+
+
+class Search:
+    """Runs lists of settings as sweeps; every setting once."""
+
+    def __init__(self, porter, folder, config):
+        self.porter, self.folder, self.config, self.losses = porter, folder, config, {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def try_all(self, settings):
+        settings = [s for s in settings if self.key(s) not in self.losses]
+        if not settings:
+            return
+        path = self.folder / f"stage{len(self.losses)}.toml"
+        path.write_text(self.config + sweep_section(settings))
+        out = path.with_suffix("")
+        if not (out / "results.csv").exists():
+            subprocess.run([self.porter, "sweep", path, "--out", out, "--force"], check=True, stdout=subprocess.DEVNULL)
+        with open(out / "results.csv") as file:
+            rows = list(csv.DictReader(file))
+        for setting, row in zip(settings, rows, strict=True):
+            assert all(abs(float(row[f"algorithm.{k}"]) - v) < 1e-9 * abs(v) for k, v in setting.items()), row
+            self.losses[self.key(setting)] = float(row["agent_loss_mean"] or "inf") if row["status"] == "finished" else float("inf")
+
+    @staticmethod
+    def key(setting):
+        return tuple(setting.items())
+
+    def best(self):
+        return dict(min(self.losses, key=self.losses.get))
+
+    def around(self, name, factor):
+        """Two neighbours of the best."""
+        best = self.best()
+        values = [round_to(best[name] * factor), round_to(best[name] / factor)]
+        if name in ("momentum", "consensus"):
+            values = [min(v, 1.0) for v in values]
+        self.try_all([best | {name: v} for v in values])
+
+    def at_edge(self):
+        """Keys in which the best is the largest or the smallest value tried; 1 is no edge for shares."""
+        best, edges = self.best(), []
+        for name, value in best.items():
+            values = {dict(key)[name] for key in self.losses}
+            if len(values) > 1 and (value == min(values) or (value == max(values) and not (name != "step" and value == 1))):
+                edges.append((name, value == max(values)))
+        return edges
+
+
+def round_to(value):
+    return float(f"{value:.4g}")
+
+
+def sweep_section(settings):
+    lines = ",\n".join("  { " + ", ".join(f"algorithm.{k} = {v}" for k, v in s.items()) + " }" for s in settings)
+    return f'[sweep]\nseeds = 1\nmetric = "agent_loss_mean"\nsettings = [\n{lines},\n]\n'
+
+
+def tune(search, start, budget=12):
+    search.try_all([start | {"step": round_to(start["step"] * f)} for f in (0.25, 1, 4, 16)])
+    if "momentum" in start:
+        search.around("momentum", 4)
+    if "consensus" in start:
+        search.around("consensus", 3)
+    elif "momentum" in start:
+        search.around("momentum", 2)
+    search.around("step", 2)
+    while len(search.losses) < budget:
+        edges = search.at_edge()
+        tried = len(search.losses)
+        best = search.best()
+        for name, up in edges or [("step", True)]:
+            factor = (4 if up else 0.25) if edges else 2 ** 0.5
+            value = round_to(best[name] * factor)
+            search.try_all([best | {name: min(value, 1.0) if name != "step" else value}])
+            if len(search.losses) >= budget:
+                break
+        if len(search.losses) == tried:  # nothing new in that direction
+            search.try_all([best | {"step": round_to(best["step"] * 2 ** -0.5)}])
+            if len(search.losses) == tried:
+                break
+    return search.best()
+
+
+def config_text(problem, split, kind, algorithm, title):
+    privacy = privacy_of(kind)
+    return (f"# {title}\n" + table("data", problem["data"] | {"split": split}) + table("model", problem["model"])
+            + table("network", {"agents": 10, "graph": "erdos-renyi:0.8", "mixing": "metropolis"})
+            + table("algorithm", algorithm) + (table("privacy", privacy) if privacy else "")
+            + table("run", {"seed": 101, "threads": 1, "evaluate": "end"}))
+
+
+def inline(entries):
+    return "{ " + ", ".join(f"{text(k)} = {text(v)}" for k, v in entries.items()) + " }"
+
+
+def study_text(name, problem, kind, graph, series):
+    private = kind["private"]
+    about = (
+        "Every method that releases clipped gradients with noise, at the same certified epsilon = 2 (delta = 1e-5, replace-one "
+        "neighbours, Poisson sampling of a tenth of the records, 200 gradients)."
+        if private else
+        "Methods without privacy, batches of 32, 300 gradients.")
+    label, spec = graph
+    rows = []
+    for text_label, fixed, by_cell in series:
+        with_list = ", ".join(inline({f"algorithm.{k}": v for k, v in by_cell[cell].items()}) for _, cell in SPLITS)
+        settings = {f"algorithm.{k}": v for k, v in fixed.items()}
+        rows.append(f'[[series]]\nlabel = {text(text_label)}\nset = {inline(settings)}\n'
+                    f"with = [{with_list}]\n")
+    algorithm = {"rounds": kind["rounds"]}
+    privacy = privacy_of(kind)
+    return (
+        f"# Written by experiments/search/successors.py.\n"
+        f'title = "Successors: {problem["title"]}, {label}, {"epsilon = 2" if private else "without privacy"}"\n'
+        f'about = """\n{about} Ten agents, Metropolis weights; columns are splits, from alike to one or two classes an agent. '
+        "Values sent per gradient stand behind each method.\n"
+        "Every method had 12 settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, chosen by the "
+        "agents' mean loss on the training rows with seed 101 (experiments/search/successors.py); other graphs and splits use these.\n"
+        '"""\nkind = "bars"\nseeds = 3\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
+        f'data = {inline(problem["data"])}\nmodel = {inline(problem["model"])}\n'
+        f'network = {inline({"agents": 10, "graph": spec, "mixing": "metropolis"})}\n'
+        f"algorithm = {inline(algorithm)}\n" + (f"privacy = {inline(privacy)}\n" if privacy else "")
+        + f'run = {inline({"evaluate": "end", "threads": 1})}\n\n' + table("fallback", {text(k): v for k, v in problem["fallback"].items()})
+        + "\n".join(rows)
+        + f'\n[bars]\nvary = "data.split"\nvalues = {text([split for split, _ in SPLITS])}\n'
+        'metrics = ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "agent_loss_mean", "consensus_error", "bits_per_agent"]\n')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--porter", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="where the sweeps go; a second call goes on there")
+    parser.add_argument("--only", default="", help="data sets and kinds, as in a9a,plain-a9a")
+    arguments = parser.parse_args()
+    wanted = set(filter(None, arguments.only.split(",")))
+    for kind_name, kind in KINDS.items():
+        for data, problem in PROBLEMS.items():
+            name = kind_name + data
+            if wanted and name not in wanted:
+                continue
+            series = []
+            for method, (label, fixed, tuned) in kind["methods"].items():
+                algorithm, by_cell = base_of(problem, kind, method, fixed), {}
+                for cell, split in CELLS.items():
+                    title = f"{label}: {problem['title']}, {split}; what was tried."
+                    config = config_text(problem, split, kind, algorithm, title)
+                    search = Search(arguments.porter, arguments.work / name / method / cell, config)
+                    by_cell[cell] = tune(search, start_of(problem, kind, tuned))
+                    path = HERE / f"successors-{name}-{cell}-{method}.toml"
+                    path.write_text(config + sweep_section([dict(key) for key in search.losses]))
+                    edge = [key for key, _ in search.at_edge()]
+                    print(f"{name} {cell} {method}: {by_cell[cell]} loss {min(search.losses.values()):.4f}, "
+                          f"{len(search.losses)} settings" + (f", at the edge in {', '.join(edge)}" if edge else ""), flush=True)
+                series.append((label, algorithm, by_cell))
+            graphs = GRAPHS if kind["private"] else {"er": GRAPHS["er"]}
+            for graph, spec in graphs.items():
+                study = HERE.parent / f"successors-{name}-{graph}.toml"
+                study.write_text(study_text(name, problem, kind, spec, series))
+
+
+if __name__ == "__main__":
+    main()
