@@ -49,6 +49,7 @@ class DeviceGradients {
         scratch_ = {device, bytes / sizeof(std::uint32_t) * agents_ * kRoundsAhead};
       rows_.picks = picks_.data();
     }
+    wide_ = {device, sizes.wide * agents_};
     if (kind_ == Kind::sample) {
       // Few agents share their first layers among blocks.
       constexpr std::uint32_t kBusy = 4;  // blocks that a multiprocessor likes to have
@@ -58,7 +59,6 @@ class DeviceGradients {
       if (const auto kernel = sample_kernel(nullptr); kernel.bytes() > device.block_memory())
         sample_scratch_ = {device, kernel.numbers() * split_ * agents_};
     }
-    wide_ = {device, sizes.wide * agents_};
     own_ = {device, sizes.own * agents_};
     units_ = {device, sizes.units * agents_};
     samples_ = {device, sizes.samples * agents_};
