@@ -20,7 +20,7 @@ inline constexpr std::size_t kPoolLine = 64;  // bytes that threads do not share
 /// open, so a piece must write only what belongs to it; then results do not depend on the threads.
 /// Pieces that follow each other go to one thread, and the same to the same thread when a job comes
 /// again, so that it finds in its caches what it left there; who is done early helps others.
-class ThreadPool {
+class ThreadPool {  // NOLINT(clang-analyzer-optin.performance.Padding): it keeps threads apart
  public:
   /// `threads` = 0: one per core. The calling thread is one of them.
   explicit ThreadPool(std::size_t threads = 0);
