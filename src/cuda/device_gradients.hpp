@@ -14,7 +14,7 @@
 namespace porter::cuda {
 
 /// GradientEstimator of a device: batches, gradients and clipping; the noise is added where the
-/// gradient is used (MixKernel).
+/// gradient is used (UpdateKernel, RuleKernel).
 template <class Real>
 class DeviceGradients {
  public:
