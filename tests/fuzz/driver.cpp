@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs libFuzzer targets without libFuzzer: the kept corpus, then mutations of it and of the
 // target's own seeds, for a while. The sanitizer builds turn any bad access into a failure.
-//   fuzz_driver NAME           the corpus of the tree and PORTER_FUZZ_SECONDS (1) seconds of
-//   mutations fuzz_driver NAME FILE...   these inputs alone, to look at a finding
+// fuzz_driver NAME: the corpus of the tree, and PORTER_FUZZ_SECONDS (1) seconds of mutations.
+// fuzz_driver NAME FILE...: these inputs alone, to look at a finding.
 // PORTER_FUZZ_SEED (1) decides on the mutations, so a run can be repeated. The input under which
-// the program ends, or that takes longer than 20 seconds, is kept as crash-NAME in PORTER_FUZZ_SAVE
-// or the current folder.
+// the program ends, or that takes longer than 20 seconds of the processor's time, is kept as
+// crash-NAME in PORTER_FUZZ_SAVE or the current folder.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kLongestSeconds = 20;
+constexpr int kLongestSeconds = 20;
 
 // What a handler of signals may look at.
 char g_save[4096];
@@ -56,7 +57,7 @@ void save_input() {
 void on_signal(int number) {
   save_input();
   signal(number, SIG_DFL);
-  raise(number == SIGALRM ? SIGABRT : number);
+  raise(number == SIGPROF ? SIGABRT : number);
 }
 
 void watch_for_the_end(const std::string& name) {
@@ -65,7 +66,7 @@ void watch_for_the_end(const std::string& name) {
   static char stack[1 << 16];  // of the handlers: the program's own may be used up
   const stack_t other{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&other, nullptr);
-  for (const int number : {SIGABRT, SIGALRM, SIGFPE, SIGILL, SIGBUS, SIGSEGV}) {
+  for (const int number : {SIGABRT, SIGPROF, SIGFPE, SIGILL, SIGBUS, SIGSEGV}) {
     struct sigaction old {
     }, action{};
     action.sa_handler = on_signal;
@@ -76,12 +77,18 @@ void watch_for_the_end(const std::string& name) {
   if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(save_input);
 }
 
+// Of the processor's time: on a busy machine an input may wait for long. 0: not at all.
+void stop_after(int seconds) {
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 void try_input(const std::string& input) {
   g_size = input.size();
   g_input = input.data();
-  alarm(kLongestSeconds);
+  stop_after(kLongestSeconds);
   g_target->try_one(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
-  alarm(0);
+  stop_after(0);
   g_input = nullptr;
 }
 
