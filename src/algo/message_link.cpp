@@ -86,10 +86,9 @@ void MessageLink::draw_subsets() {
   });
 }
 
-// What a sender draws from, and everybody who decodes its message.
-RngStream MessageLink::stream(std::size_t channel, std::size_t sender) const {
+RngStream MessageLink::stream(std::size_t channel, std::size_t sender, std::uint32_t step) const {
   const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(sender) : 0;
-  return {seed_, ends_[channel].draw, drawer, step_};
+  return {seed_, ends_[channel].draw, drawer, step};
 }
 
 const Message& MessageLink::checked(std::size_t agent, std::size_t channel) const {

@@ -84,6 +84,8 @@ class MessageLink {
   void collect(const Arrived& arrived = [](const Exchange::Incoming&) {});
 
   std::size_t channels() const { return ends_.size(); }
+  /// What a sender draws its message of a step from, and everybody who decodes it.
+  RngStream stream(std::size_t channel, std::size_t sender, std::uint32_t step) const;
   double bound(std::size_t channel) const { return ends_[channel].bound; }
   /// The sender's latest.
   Message& message(std::size_t channel, std::size_t sender) {
@@ -124,7 +126,9 @@ class MessageLink {
   void draw_subsets();
   bool travels() const { return exchange_ != nullptr; }
 
-  RngStream stream(std::size_t channel, std::size_t sender) const;
+  RngStream stream(std::size_t channel, std::size_t sender) const {
+    return stream(channel, sender, step_);
+  }
   const Message& checked(std::size_t agent, std::size_t channel) const;
   void decode(const Exchange::Incoming& incoming);
   void count_traffic();
