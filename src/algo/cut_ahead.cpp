@@ -62,42 +62,98 @@ void CutAhead<Real>::published() {
   std::swap(now_, next_);
 }
 
+// Positions, and with them the sizes of all pieces.
 template <class Real>
-void CutAhead<Real>::draw(Scratch& scratch, std::size_t agent, std::uint32_t step) const {
-  scratch.positions.resize(channels_);
-  scratch.cut.assign(channels_, 0);
+void CutAhead<Real>::draw(Scratch& scratch, std::size_t agent, std::uint32_t step) {
+  scratch.cuts.resize(channels_);
   for (std::size_t c = 0; c < channels_; ++c) {
     auto stream = link_.stream(c, agent, step);
-    choose(kept_, dim_, stream, scratch.positions[c]);
+    choose(kept_, dim_, stream, scratch.cuts[c].positions);
+    scratch.cuts[c].done = scratch.cuts[c].fetched = 0;
   }
+  TileMessages::Sizes sizes(next_, agent);
+  for (std::size_t end = kTileSize; end < dim_ + kTileSize; end += kTileSize)
+    for (auto& [positions, done, fetched, number] : scratch.cuts) {
+      const auto from = positions.begin() + static_cast<std::ptrdiff_t>(done);
+      const auto size = std::lower_bound(from, positions.end(), end) - from;
+      sizes.add(static_cast<std::size_t>(size));
+      done += static_cast<std::size_t>(size);
+    }
+  for (auto& cut : scratch.cuts) cut.done = 0;
 }
 
 template <class Real>
 void CutAhead<Real>::publish(std::size_t agent, States states) {
   const auto scratch = scratch_.take();
   draw(*scratch, agent, link_.step());
-  Cutter cutter(*this, agent, *scratch);
   std::vector<std::span<const Real>> parts(channels_);
   for (std::size_t first = 0; first < dim_; first += kTileSize) {
     const Tile tile{agent, first, std::min(kTileSize, dim_ - first)};
     for (std::size_t c = 0; c < channels_; ++c) parts[c] = tile.of(states[c]);
-    cutter.cut(tile, parts);
+    cut(tile, parts, *scratch);
   }
   measure(*scratch, agent);
 }
 
 template <class Real>
-std::span<const Real> CutAhead<Real>::gap(std::size_t channel, const Tile& tile,
-                                          Scratch& scratch) {
-  if (surrogates_.rebuilds()) return surrogates_.rebuilt_gap(channel, tile);
-  const auto stored = tile.of(surrogates_.gaps(channel).row(tile.agent));
-  const auto near = std::span(scratch.gaps).subspan(channel * kTileSize, tile.size);
-  scaled_copy(Real{1}, std::span<const Real>(stored), near);
-  for (const auto& [sender, weight] : link_.incoming(tile.agent))
-    add_piece(static_cast<Real>(weight), now_.piece(sender, tile.first / kTileSize, channel),
-              near.data());
-  scaled_copy(Real{1}, std::span<const Real>(near), stored);
-  return near;
+void CutAhead<Real>::cut(const Tile& part, States states, Scratch& scratch) {
+  const std::size_t tile = part.first / kTileSize, first = tile * kTileSize;
+  for (std::size_t c = 0; c < channels_; ++c) {
+    auto& own = scratch.cuts[c];
+    if (part.first == first) own.number = next_.first(part.agent, tile, c);
+    const Real* const state = states[c].data();
+    Real* const q = surrogates_.rows(c).row(part.agent).data();
+    for (; own.done < kept_ && own.positions[own.done] < part.first + part.size; ++own.done) {
+      const std::size_t j = own.positions[own.done];
+      const Real before = q[j];
+      const auto value = static_cast<float>(state[j - part.first] - before);
+      taken_[own.number] = before;
+      next_.set(own.number++, j - first, value);
+      q[j] = before + Real{value};
+    }
+  }
+}
+
+template <class Real>
+void CutAhead<Real>::move_gaps(const Tile& tile, Scratch& scratch) {
+  scratch.memory.resize(channels_ * kTileSize);
+  scratch.gaps.resize(channels_);
+  for (std::size_t c = 0; c < channels_; ++c) {
+    if (surrogates_.rebuilds()) {
+      scratch.gaps[c] = surrogates_.rebuilt_gap(c, tile);
+      continue;
+    }
+    const auto stored = tile.of(surrogates_.gaps(c).row(tile.agent));
+    const auto near = std::span(scratch.memory).subspan(c * kTileSize, tile.size);
+    scaled_copy(Real{1}, std::span<const Real>(stored), near);
+    for (const auto& [sender, weight] : link_.incoming(tile.agent))
+      add_piece(static_cast<Real>(weight), now_.piece(sender, tile.first / kTileSize, c),
+                near.data());
+    scaled_copy(Real{1}, std::span<const Real>(near), stored);
+    scratch.gaps[c] = near;
+  }
+}
+
+template <class Real>
+void CutAhead<Real>::fetch(const Tile& part, Scratch& scratch) const {
+  const auto ahead = fetched_with(part);
+  if (ahead.size == 0) return;
+  for (std::size_t c = 0; c < channels_; ++c) {
+    prefetch(ahead.of(surrogates_.gaps(c).row(part.agent)));
+    if (!cuts_) continue;
+    auto& [positions, done, fetched, number] = scratch.cuts[c];
+    const auto* q = surrogates_.rows(c).row(part.agent).data();
+    const std::size_t end = ahead.first + ahead.size;
+    for (; fetched < positions.size() && positions[fetched] < end; ++fetched)
+      __builtin_prefetch(q + positions[fetched], 1, 2);
+  }
+  const auto& incoming = link_.incoming(part.agent);
+  const std::size_t turn = part.first % kTileSize / kPart, turns = kTileSize / kPart;
+  for (std::size_t i = turn; i < incoming.size(); i += turns) {
+    const auto heard = now_.whole(incoming[i].node, ahead.first / kTileSize);
+    prefetch(std::span(heard.values, heard.size));
+    prefetch(std::span(heard.positions, heard.size));
+  }
 }
 
 template <class Real>

@@ -41,9 +41,14 @@ class CutAhead {
   void published();
   /// Whether the states are cut when they are updated in this step.
   bool cuts() const { return cuts_; }
-  /// update(tile, gap) for the agent's tiles in ascending order; returns the tile of the states.
+  /// update(part, gap) for parts of tiles in ascending order; returns the part of the states.
   template <class Update>
   void mix(std::size_t agent, const Update& update);
+  /// While a part is updated: what to ask memory for.
+  Tile fetched_with(const Tile& part) const {
+    const std::size_t first = std::min(part.first + kTileSize, dim_);
+    return {part.agent, first, std::min(part.size, dim_ - first)};
+  }
   /// All agents are through.
   void finish() { pending_ = cuts_; }
 
@@ -52,19 +57,28 @@ class CutAhead {
   bool take_back();
 
  private:
-  // What is needed while an agent's message is cut.
-  struct Scratch {
-    std::vector<std::vector<std::uint32_t>> positions;  // per channel
-    std::vector<std::size_t> cut;                       // so many of them
-    std::vector<float> values;
-    std::vector<Real, PageAllocator<Real>> gaps;  // tile of each channel
-  };
-  /// The message of an agent, tile after tile.
-  class Cutter;
+  // Coordinates that are updated together: few enough for the first-level cache.
+  static constexpr std::size_t kPart = 128;
+  static_assert(kTileSize % kPart == 0);
 
-  void draw(Scratch& scratch, std::size_t agent, std::uint32_t step) const;
-  void fetch(const Tile& tile, Scratch& scratch) const;
-  std::span<const Real> gap(std::size_t channel, const Tile& tile, Scratch& scratch);
+  // What is needed while an agent's message is cut.
+  struct Cut {
+    std::vector<std::uint32_t> positions;  // of a channel
+    std::size_t done = 0, fetched = 0;     // so many of them
+    std::size_t number = 0;                // of the next entry in next_
+  };
+  struct Scratch {
+    std::vector<Cut> cuts;  // per channel
+    std::vector<float> values;
+    std::vector<Real, PageAllocator<Real>> memory;
+    std::vector<std::span<const Real>> gaps;  // per channel: the tile
+  };
+
+  void draw(Scratch& scratch, std::size_t agent, std::uint32_t step);
+  void move_gaps(const Tile& tile, Scratch& scratch);
+  /// Asks for what the part a tile further needs.
+  void fetch(const Tile& part, Scratch& scratch) const;
+  void cut(const Tile& part, States states, Scratch& scratch);
   void measure(Scratch& scratch, std::size_t agent);
   void check() const;
   std::span<const float> values_of(std::size_t channel, std::size_t agent,
@@ -82,56 +96,23 @@ class CutAhead {
 };
 
 template <class Real>
-class CutAhead<Real>::Cutter {
- public:
-  Cutter(CutAhead& all, std::size_t agent, Scratch& scratch)
-      : all_(all), agent_(agent), scratch_(scratch), writer_(all.next_, agent) {}
-  /// The next tile, and the states there.
-  void cut(const Tile& tile, States states) {
-    for (std::size_t c = 0; c < all_.channels_; ++c)
-      cut(tile, states[c].data(), tile.of(all_.surrogates_.rows(c).row(agent_)).data(),
-          scratch_.positions[c], scratch_.cut[c]);
-  }
-
- private:
-  void cut(const Tile& tile, const Real* __restrict state, Real* __restrict q,
-           std::span<const std::uint32_t> positions, std::size_t& done) {
-    auto* const values = writer_.values();
-    auto* const at = writer_.positions();
-    Real* const taken = all_.taken_.data() + agent_ * all_.next_.entries() + writer_.count();
-    const std::size_t begin = done, end = tile.first + tile.size;
-    for (; done < positions.size() && positions[done] < end; ++done) {
-      const std::size_t i = done - begin, j = positions[done] - tile.first;
-      const Real before = q[j];
-      const auto value = static_cast<float>(state[j] - before);
-      values[i] = value;
-      at[i] = static_cast<std::uint16_t>(j);
-      taken[i] = before;
-      q[j] = before + Real{value};
-    }
-    writer_.end_piece(done - begin);
-  }
-
-  CutAhead& all_;
-  std::size_t agent_;
-  Scratch& scratch_;
-  TileMessages::Writer writer_;
-};
-
-template <class Real>
 template <class Update>
 void CutAhead<Real>::mix(std::size_t agent, const Update& update) {
   const auto scratch = scratch_.take();
   if (cuts_) draw(*scratch, agent, link_.step() + 1);
-  scratch->gaps.resize(channels_ * kTileSize);
-  std::optional<Cutter> cutter;
-  if (cuts_) cutter.emplace(*this, agent, *scratch);
   for (std::size_t first = 0; first < dim_; first += kTileSize) {
     const Tile tile{agent, first, std::min(kTileSize, dim_ - first)};
-    const auto states = update(tile, [&](std::size_t c) { return gap(c, tile, *scratch); });
-    if (cutter) cutter->cut(tile, states);
+    move_gaps(tile, *scratch);
+    for (std::size_t at = 0; at < tile.size; at += kPart) {
+      const Tile part{agent, first + at, std::min(kPart, tile.size - at)};
+      fetch(part, *scratch);
+      const auto states = update(part, [&](std::size_t c) {
+        return scratch->gaps[c].subspan(at, part.size);
+      });
+      if (cuts_) cut(part, states, *scratch);
+    }
   }
-  if (cutter) measure(*scratch, agent);
+  if (cuts_) measure(*scratch, agent);
 }
 
 }  // namespace porter

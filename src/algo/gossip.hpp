@@ -72,6 +72,11 @@ class Gossip {
     });
     ahead_->finish();
   }
+  /// What to ask memory for while a tile is updated: the tile itself, or one that comes later.
+  Tile fetched_with(const Tile& tile) const {
+    if (ahead_) return ahead_->fetched_with(tile);
+    return {tile.agent, tile.first, surrogates_.streams() ? 0 : tile.size};
+  }
   /// Whether the states that update returns in this step need not be stored: nobody asks for them
   /// before take_back.
   bool cuts() const { return ahead_ && ahead_->cuts(); }
@@ -121,7 +126,6 @@ class Gossip {
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
     return surrogates_.Q(channel, agent);
   }
-  bool streams() const { return surrogates_.streams(); }
   MessageLink& link() { return link_; }
   Traffic& traffic() { return link_.traffic(); }
   void append_state(std::vector<NamedRows>& state) {

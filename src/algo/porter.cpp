@@ -83,10 +83,9 @@ class Porter final : public Algorithm {
           const auto spare = spare_.take();
           const auto u = at(tile, U_), x = at(tile, X_);
           const auto g = stores_V(tile.agent) ? at(tile, G_) : std::span(*spare).first(tile.size);
-          if (!gossip_.streams()) {  // on its way while the noise is made
-            prefetch(u);
-            prefetch(x);
-          }
+          const auto soon = gossip_.fetched_with(tile);  // on its way while the noise is made
+          prefetch(at(soon, U_));
+          prefetch(at(soon, X_));
           gradients_.release(tile, t, g);  // 7
           const auto gap_v = gap(kV), gap_x = gap(kX);
           porter_update(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), g.data(),

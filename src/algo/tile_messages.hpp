@@ -32,47 +32,49 @@ class TileMessages {
     const std::uint16_t* positions;
   };
   Piece piece(std::size_t sender, std::size_t tile, std::size_t channel) const {
-    const auto* start = &starts_[sender * (pieces_ + 1) + tile * channels_ + channel];
-    const std::size_t at = sender * entries_ + start[0];
-    return {start[1] - start[0], values_.data() + at, positions_.data() + at};
+    return pieces(sender, tile, channel, 1);
   }
-  /// Where the sender's entries for a tile begin and end, all channels together.
+  /// The pieces of all channels, one after the other.
   Piece whole(std::size_t sender, std::size_t tile) const {
-    const auto* start = &starts_[sender * (pieces_ + 1) + tile * channels_];
-    const std::size_t at = sender * entries_ + start[0];
-    return {start[channels_] - start[0], values_.data() + at, positions_.data() + at};
+    return pieces(sender, tile, 0, channels_);
+  }
+  /// The number of a piece's first entry among all entries.
+  std::size_t first(std::size_t sender, std::size_t tile, std::size_t channel) const {
+    return sender * entries_ + starts_[sender * (pieces_ + 1) + tile * channels_ + channel];
   }
 
-  /// A message is written from its first tile to its last, channel by channel.
-  class Writer {
+  /// The sizes of a sender's pieces, from its first tile to its last, channel by channel.
+  class Sizes {
    public:
-    Writer(TileMessages& messages, std::size_t sender)
-        : values_(messages.values_.data() + sender * messages.entries_),
-          positions_(messages.positions_.data() + sender * messages.entries_),
-          start_(&messages.starts_[sender * (messages.pieces_ + 1)]) {
-      *start_ = 0;
+    Sizes(TileMessages& messages, std::size_t sender)
+        : end_(&messages.starts_[sender * (messages.pieces_ + 1)]) {
+      *end_ = 0;
     }
-    float* values() const { return values_ + count_; }
-    std::uint16_t* positions() const { return positions_ + count_; }
-    /// So many entries are the next piece.
-    void end_piece(std::size_t size) {
-      count_ += size;
-      *++start_ = static_cast<std::uint32_t>(count_);
+    void add(std::size_t size) {
+      const auto begin = *end_;
+      *++end_ = begin + static_cast<std::uint32_t>(size);
     }
-    std::size_t count() const { return count_; }
 
    private:
-    float* values_;
-    std::uint16_t* positions_;
-    std::uint32_t* start_;
-    std::size_t count_ = 0;
+    std::uint32_t* end_;
   };
+  void set(std::size_t number, std::size_t position, float value) {
+    values_[number] = value;
+    positions_[number] = static_cast<std::uint16_t>(position);
+  }
 
   std::size_t tiles() const { return pieces_ / channels_; }
   std::size_t entries() const { return entries_; }
 
  private:
   static_assert(kTileSize <= std::size_t{1} << 16);
+
+  Piece pieces(std::size_t sender, std::size_t tile, std::size_t channel,
+               std::size_t count) const {
+    const auto* start = &starts_[sender * (pieces_ + 1) + tile * channels_ + channel];
+    const std::size_t at = sender * entries_ + start[0];
+    return {start[count] - start[0], values_.data() + at, positions_.data() + at};
+  }
 
   std::size_t channels_ = 1, entries_ = 0, pieces_ = 0;  // of an agent
   std::vector<float, PageAllocator<float>> values_;
