@@ -115,22 +115,15 @@ void CutAhead<Real>::cut(const Tile& part, States states, Scratch& scratch) {
 }
 
 template <class Real>
-void CutAhead<Real>::move_gaps(const Tile& tile, Scratch& scratch) {
-  scratch.memory.resize(channels_ * kTileSize);
-  scratch.gaps.resize(channels_);
+void CutAhead<Real>::move_gaps(const Tile& tile) {
   for (std::size_t c = 0; c < channels_; ++c) {
     if (surrogates_.rebuilds()) {
-      scratch.gaps[c] = surrogates_.rebuilt_gap(c, tile);
+      surrogates_.rebuild_gap(c, tile);
       continue;
     }
-    const auto stored = tile.of(surrogates_.gaps(c).row(tile.agent));
-    const auto near = std::span(scratch.memory).subspan(c * kTileSize, tile.size);
-    scaled_copy(Real{1}, std::span<const Real>(stored), near);
+    auto* const gap = tile.of(surrogates_.gaps(c).row(tile.agent)).data();
     for (const auto& [sender, weight] : link_.incoming(tile.agent))
-      add_piece(static_cast<Real>(weight), now_.piece(sender, tile.first / kTileSize, c),
-                near.data());
-    scaled_copy(Real{1}, std::span<const Real>(near), stored);
-    scratch.gaps[c] = near;
+      add_piece(static_cast<Real>(weight), now_.piece(sender, tile.first / kTileSize, c), gap);
   }
 }
 
@@ -142,10 +135,10 @@ void CutAhead<Real>::fetch(const Tile& part, Scratch& scratch) const {
     prefetch(ahead.of(surrogates_.gaps(c).row(part.agent)));
     if (!cuts_) continue;
     auto& [positions, done, fetched, number] = scratch.cuts[c];
-    const auto* q = surrogates_.rows(c).row(part.agent).data();
+    const auto q = surrogates_.Q(c, part.agent);
     const std::size_t end = ahead.first + ahead.size;
     for (; fetched < positions.size() && positions[fetched] < end; ++fetched)
-      __builtin_prefetch(q + positions[fetched], 1, 2);
+      prefetch(q.subspan(positions[fetched], 1));
   }
   const auto& incoming = link_.incoming(part.agent);
   const std::size_t turn = part.first % kTileSize / kPart, turns = kTileSize / kPart;

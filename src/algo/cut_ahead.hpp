@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -25,6 +25,11 @@ namespace porter {
 template <class Real>
 class CutAhead {
  public:
+  /// Coordinates that are updated together: few enough for the first-level cache, and for memory to
+  /// answer what is asked for meanwhile.
+  static constexpr std::size_t kPart = 128;
+  static_assert(kTileSize % kPart == 0);
+
   /// Whether it pays, and the messages are of the kind.
   static bool suits(const AlgorithmSetup& setup, const Team& team,
                     const Surrogates<Real>& surrogates);
@@ -41,7 +46,8 @@ class CutAhead {
   void published();
   /// Whether the states are cut when they are updated in this step.
   bool cuts() const { return cuts_; }
-  /// update(part, gap) for parts of tiles in ascending order; returns the part of the states.
+  /// update(part, gap, publish) for parts, of kPart coordinates at most, of tiles in ascending
+  /// order; returns the part of the states.
   template <class Update>
   void mix(std::size_t agent, const Update& update);
   /// While a part is updated: what to ask memory for.
@@ -57,10 +63,6 @@ class CutAhead {
   bool take_back();
 
  private:
-  // Coordinates that are updated together: few enough for the first-level cache.
-  static constexpr std::size_t kPart = 128;
-  static_assert(kTileSize % kPart == 0);
-
   // What is needed while an agent's message is cut.
   struct Cut {
     std::vector<std::uint32_t> positions;  // of a channel
@@ -70,12 +72,10 @@ class CutAhead {
   struct Scratch {
     std::vector<Cut> cuts;  // per channel
     std::vector<float> values;
-    std::vector<Real, PageAllocator<Real>> memory;
-    std::vector<std::span<const Real>> gaps;  // per channel: the tile
   };
 
   void draw(Scratch& scratch, std::size_t agent, std::uint32_t step);
-  void move_gaps(const Tile& tile, Scratch& scratch);
+  void move_gaps(const Tile& tile);
   /// Asks for what the part a tile further needs.
   void fetch(const Tile& part, Scratch& scratch) const;
   void cut(const Tile& part, States states, Scratch& scratch);
@@ -102,14 +102,16 @@ void CutAhead<Real>::mix(std::size_t agent, const Update& update) {
   if (cuts_) draw(*scratch, agent, link_.step() + 1);
   for (std::size_t first = 0; first < dim_; first += kTileSize) {
     const Tile tile{agent, first, std::min(kTileSize, dim_ - first)};
-    move_gaps(tile, *scratch);
+    move_gaps(tile);
     for (std::size_t at = 0; at < tile.size; at += kPart) {
       const Tile part{agent, first + at, std::min(kPart, tile.size - at)};
       fetch(part, *scratch);
-      const auto states = update(part, [&](std::size_t c) {
-        return scratch->gaps[c].subspan(at, part.size);
+      const auto gap = [&](std::size_t c) -> std::span<const Real> {
+        return part.of(surrogates_.gaps(c).row(agent));
+      };
+      update(part, gap, [&](std::initializer_list<std::span<const Real>> states) {
+        if (cuts_) cut(part, {states.begin(), states.size()}, *scratch);
       });
-      if (cuts_) cut(part, states, *scratch);
     }
   }
   if (cuts_) measure(*scratch, agent);

@@ -52,11 +52,14 @@ class Gossip {
     if (CutAhead<Real>::suits(setup, team_, surrogates_))
       ahead_.emplace(setup, team_, link_, surrogates_);
   }
-  /// As step; update returns the tile of the states that the next step publishes, an array of
-  /// spans. Their message may be made then, and publish of the next step has nothing to do.
+  /// As step with update(tile, gap, publish_next), which calls publish_next({tile of S of each
+  /// channel}) with what the next step publishes. The message may be made then, and publish of the
+  /// next step has nothing to do.
   template <class Share, class Update>
   void step_ahead(std::uint32_t number, const Share& share, const Update& update) {
-    if (!ahead_) return step(number, share, update);
+    if (!ahead_)
+      return step(number, share,
+                  [&](const Tile& tile, const auto& gap) { update(tile, gap, [](States) {}); });
     start(number);
     const bool published = ahead_->start();
     if (!published) {
@@ -77,8 +80,9 @@ class Gossip {
     if (ahead_) return ahead_->fetched_with(tile);
     return {tile.agent, tile.first, surrogates_.streams() ? 0 : tile.size};
   }
-  /// Whether the states that update returns in this step need not be stored: nobody asks for them
-  /// before take_back.
+  /// Whether what update publishes in this step need not be stored: nobody asks for it before
+  /// take_back. Its tiles then have kMostCut coordinates at most.
+  static constexpr std::size_t kMostCut = CutAhead<Real>::kPart;
   bool cuts() const { return ahead_ && ahead_->cuts(); }
   /// Before anybody looks at Q or changes it, or the states. True: the next step publishes states
   /// that were not asked for after the last update, and that it may not have stored.

@@ -52,7 +52,13 @@ class MessageLink {
                         std::span<const Real> b) {
     const auto difference = [&](std::uint32_t j) { return a[j] - b[j]; };
     if (sweep_) return encode_swept(agent, channel, difference);
-    if (subset_ > 0) return encode_at(drawn(channel, agent), agent, channel, difference);
+    if (subset_ > 0) {
+      const auto positions = drawn(channel, agent);
+      auto& made = message(channel, agent);
+      if (dim_ <= kTileSize && short_message_at(positions, difference, ends_[channel].safe, made))
+        return made;
+      return encode_at(positions, agent, channel, difference);
+    }
     compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent),
                         travels());
     return checked(agent, channel);
@@ -108,6 +114,7 @@ class MessageLink {
   struct End {
     Draw draw;
     double bound;  // of a message's norm
+    double safe;   // a square below which no rounding takes a norm beyond the bound
     bool may_be_left_out;
     std::vector<Message> messages;          // per sender
     std::vector<std::uint32_t> drawn = {};  // this step's positions, agent by agent; see subset_

@@ -79,10 +79,10 @@ class Porter final : public Algorithm {
           publish({V_.row(i), X_.row(i)});                 // 11, 13
           gradients_.prepare(i, X_.row(i), t, G_.row(i));  // 4, 6; or 4, 9, 10
         },
-        [&](const Tile& tile, const auto& gap) {
-          const auto spare = spare_.take();
+        [&](const Tile& tile, const auto& gap, const auto& publish_next) {
+          std::array<Real, Gossip<Real>::kMostCut> spare;  // of V, if it is not stored
           const auto u = at(tile, U_), x = at(tile, X_);
-          const auto g = stores_V(tile.agent) ? at(tile, G_) : std::span(*spare).first(tile.size);
+          const auto g = stores_V(tile.agent) ? at(tile, G_) : std::span(spare).first(tile.size);
           const auto soon = gossip_.fetched_with(tile);  // on its way while the noise is made
           prefetch(at(soon, U_));
           prefetch(at(soon, X_));
@@ -90,7 +90,7 @@ class Porter final : public Algorithm {
           const auto gap_v = gap(kV), gap_x = gap(kX);
           porter_update(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), g.data(),
                         x.data());  // 12, 14
-          return std::array<std::span<const Real>, 2>{g, x};
+          publish_next({g, x});     // 11, 13 of t + 1
         });
     clock_.further(t, [&](std::uint32_t s) { gossip_only(s); });
   }
@@ -166,9 +166,8 @@ class Porter final : public Algorithm {
   mutable Gossip<Real> gossip_;
   BasicRows<Real> X_;
   mutable BasicRows<Real> V_, U_;  // V: see settle
-  BasicRows<Real>& G_ = V_;  // once V is published, its place is G's until line 12
-  ScratchPool<std::array<Real, kTileSize>> spare_;  // a tile of V that is not stored
-  mutable Rows wide_X_;      // X as it is handed out, where it is float
+  BasicRows<Real>& G_ = V_;        // once V is published, its place is G's until line 12
+  mutable Rows wide_X_;            // X as it is handed out, where it is float
 };
 
 }  // namespace

@@ -149,7 +149,10 @@ std::span<const Real> Surrogates<Real>::stored_gap(std::size_t channel, const Ti
                                                    Gaps& gaps) {
   auto& state = channels_[channel];
   const auto gap = tile.of(state.gap.row(tile.agent));
-  if (rebuild_ && !unproven_[tile.agent]) return rebuilt_gap(channel, tile);
+  if (rebuild_ && !unproven_[tile.agent]) {
+    rebuild(state.Q, tile, gap);
+    return gap;
+  }
   // Messages go to all places of the tile, time and again, so it is brought to a place of its own
   // first: memory is read in one go, and matrices whose rows have the same places in the caches do
   // not drive each other out.

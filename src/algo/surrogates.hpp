@@ -49,10 +49,8 @@ class Surrogates {
   BasicRows<Real>& gaps(std::size_t channel) { return channels_[channel].gap; }
   /// Whether the stored gaps of this step come from Q.
   bool rebuilds() const { return rebuild_; }
-  std::span<const Real> rebuilt_gap(std::size_t channel, const Tile& tile) {
-    const auto gap = tile.of(channels_[channel].gap.row(tile.agent));
-    rebuild(channels_[channel].Q, tile, gap);
-    return gap;
+  void rebuild_gap(std::size_t channel, const Tile& tile) {
+    rebuild(channels_[channel].Q, tile, tile.of(channels_[channel].gap.row(tile.agent)));
   }
 
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.

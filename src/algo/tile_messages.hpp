@@ -69,8 +69,7 @@ class TileMessages {
  private:
   static_assert(kTileSize <= std::size_t{1} << 16);
 
-  Piece pieces(std::size_t sender, std::size_t tile, std::size_t channel,
-               std::size_t count) const {
+  Piece pieces(std::size_t sender, std::size_t tile, std::size_t channel, std::size_t count) const {
     const auto* start = &starts_[sender * (pieces_ + 1) + tile * channels_ + channel];
     const std::size_t at = sender * entries_ + start[0];
     return {start[count] - start[0], values_.data() + at, positions_.data() + at};
