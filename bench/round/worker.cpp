@@ -38,7 +38,8 @@ class Worker {
   Worker(const std::string& config, const std::vector<std::string>& overrides)
       : setting_(config, overrides),
         before_(resident_bytes()),
-        algorithm_(make_algorithm("porter-dp", setting_.algorithm())) {}
+        algorithm_(make_algorithm("porter-dp", setting_.algorithm())),
+        round_bytes_(round_bytes(setting_, *algorithm_)) {}
 
   json facts() const {
     return {{"agents", setting_.agents()},
@@ -81,7 +82,7 @@ class Worker {
   }
 
   double bytes(const std::string& name) const {
-    if (name == "round") return round_bytes(setting_, *algorithm_);
+    if (name == "round") return round_bytes_;
     for (const auto& part : parts_->list())
       if (part.name == name) return part.bytes;
     return 0;
@@ -97,6 +98,7 @@ class Worker {
   Setting setting_;
   double before_;
   std::unique_ptr<Algorithm> algorithm_;
+  double round_bytes_;  // asked for once: who looks at the state makes the next round longer
   std::optional<Parts> parts_;
   std::uint32_t round_ = 0, part_round_ = 0;
 };

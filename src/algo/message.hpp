@@ -40,6 +40,31 @@ void message_at(std::span<const std::uint32_t> positions, std::size_t dim, const
   if (travels) seal_floats(dim, message.payload, decoded);
 }
 
+/// The same where it does not travel and the vector has one tile, for short messages, of which the
+/// looks at them are most of the work: whether it is finite and its norm below that of which the
+/// square is `limit`, in whatever order the squares are added up. If not it must be made again.
+template <class Value>
+bool short_message_at(std::span<const std::uint32_t> positions, const Value& value, double limit,
+                      Message& message) {
+  auto& [dense, indices, values, tile_starts] = message.decoded;
+  const std::size_t size = positions.size();
+  dense = false;
+  indices.resize(size);
+  values.resize(size);
+  tile_starts.resize(2);
+  tile_starts[0] = 0;
+  tile_starts[1] = static_cast<std::uint32_t>(size);
+  double squares = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto sent = static_cast<float>(value(positions[i]));
+    indices[i] = positions[i];
+    values[i] = sent;
+    squares += double{sent} * double{sent};
+  }
+  message.bytes = sealed_bytes(size);
+  return squares < limit;
+}
+
 /// out += weight C(...), computed in the type of `out`; NaN, infinities and signed zeros as in a
 /// plain loop
 void add_decoded(double weight, const Message& message, std::span<double> out);

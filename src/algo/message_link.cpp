@@ -47,9 +47,11 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
   if (const auto& pace = setup.neighbours().pace)
     clock_.emplace(*pace, graph.nodes(), seed_, setup.gossip);
   const auto bounds = public_bounds(setup);
-  for (const auto& channel : channels)
-    ends_.push_back({channel.draw, channel.start.empty() ? bounds.tracker : bounds.iterate,
-                     channel.may_be_left_out, std::vector<Message>(graph.nodes())});
+  for (const auto& channel : channels) {
+    const double bound = channel.start.empty() ? bounds.tracker : bounds.iterate;
+    ends_.push_back({channel.draw, bound, (1 - 1e-9) * bound * bound, channel.may_be_left_out,
+                     std::vector<Message>(graph.nodes())});
+  }
   const auto subset = compressor_.plain_subset(dim_);
   if (mask_ != Mask::own || exchange_ || !subset || *subset > kSmallSubset) return;
   subset_ = *subset;
@@ -86,10 +88,9 @@ void MessageLink::draw_subsets() {
   });
 }
 
-// What a sender draws from, and everybody who decodes its message.
-RngStream MessageLink::stream(std::size_t channel, std::size_t sender) const {
+RngStream MessageLink::stream(std::size_t channel, std::size_t sender, std::uint32_t step) const {
   const auto drawer = mask_ == Mask::own ? static_cast<std::uint32_t>(sender) : 0;
-  return {seed_, ends_[channel].draw, drawer, step_};
+  return {seed_, ends_[channel].draw, drawer, step};
 }
 
 const Message& MessageLink::checked(std::size_t agent, std::size_t channel) const {

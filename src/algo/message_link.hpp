@@ -52,7 +52,13 @@ class MessageLink {
                         std::span<const Real> b) {
     const auto difference = [&](std::uint32_t j) { return a[j] - b[j]; };
     if (sweep_) return encode_swept(agent, channel, difference);
-    if (subset_ > 0) return encode_at(drawn(channel, agent), agent, channel, difference);
+    if (subset_ > 0) {
+      const auto positions = drawn(channel, agent);
+      auto& made = message(channel, agent);
+      if (dim_ <= kTileSize && short_message_at(positions, difference, ends_[channel].safe, made))
+        return made;
+      return encode_at(positions, agent, channel, difference);
+    }
     compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent),
                         travels());
     return checked(agent, channel);
@@ -84,6 +90,8 @@ class MessageLink {
   void collect(const Arrived& arrived = [](const Exchange::Incoming&) {});
 
   std::size_t channels() const { return ends_.size(); }
+  /// What a sender draws its message of a step from, and everybody who decodes it.
+  RngStream stream(std::size_t channel, std::size_t sender, std::uint32_t step) const;
   double bound(std::size_t channel) const { return ends_[channel].bound; }
   /// The sender's latest.
   Message& message(std::size_t channel, std::size_t sender) {
@@ -106,6 +114,7 @@ class MessageLink {
   struct End {
     Draw draw;
     double bound;  // of a message's norm
+    double safe;   // a square below which no rounding takes a norm beyond the bound
     bool may_be_left_out;
     std::vector<Message> messages;          // per sender
     std::vector<std::uint32_t> drawn = {};  // this step's positions, agent by agent; see subset_
@@ -124,7 +133,9 @@ class MessageLink {
   void draw_subsets();
   bool travels() const { return exchange_ != nullptr; }
 
-  RngStream stream(std::size_t channel, std::size_t sender) const;
+  RngStream stream(std::size_t channel, std::size_t sender) const {
+    return stream(channel, sender, step_);
+  }
   const Message& checked(std::size_t agent, std::size_t channel) const;
   void decode(const Exchange::Incoming& incoming);
   void count_traffic();

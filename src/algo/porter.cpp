@@ -32,7 +32,11 @@
 // | G_p       | G_, in the place of V_| clipped (and noised) gradients, from line 4 to line 12
 // | -         | U_                    | V - G_p: what gossip has moved, in place of the old G_p
 // | Q (W - I) | gap(kV), gap(kX)      | in row form (W - I)^T Q
+//
+// Lines 11 and 13 of the next round may be done with line 14, tile by tile (gossip_.cuts): V is
+// then not stored unless somebody asks for it, as U and G_p, whose noise can be made again, tell it.
 // clang-format on
+#include <array>
 #include <cmath>
 #include <type_traits>
 
@@ -59,29 +63,34 @@ class Porter final : public Algorithm {
         gossip_(setup, team_, {{Draw::compress_v}, {Draw::compress_x, setup.start}}),
         X_(team_.rows<Real>(setup.start)),
         V_(X_.agents(), X_.dim()),
-        U_(X_.agents(), X_.dim()) {}
+        U_(X_.agents(), X_.dim()) {
+    gossip_.allow_ahead(setup);
+  }
 
   // Lines 11 and 13 need the previous round only: they are one message, sent first, which travels
   // while the gradient is computed.
   void step(std::uint32_t t) override {
     team_.start(t);
+    round_ = t;
     gradients_.begin(team_.hosted, X_, t);
-    gossip_.step(
+    gossip_.step_ahead(
         clock_.first(t),
         [&](std::size_t i, const auto& publish) {
           publish({V_.row(i), X_.row(i)});                 // 11, 13
           gradients_.prepare(i, X_.row(i), t, G_.row(i));  // 4, 6; or 4, 9, 10
         },
-        [&](const Tile& tile, const auto& gap) {
-          const auto u = at(tile, U_), g = at(tile, G_), x = at(tile, X_);
-          if (!gossip_.streams()) {  // on its way while the noise is made
-            prefetch(u);
-            prefetch(x);
-          }
+        [&](const Tile& tile, const auto& gap, const auto& publish_next) {
+          std::array<Real, Gossip<Real>::kMostCut> spare;  // of V, if it is not stored
+          const auto u = at(tile, U_), x = at(tile, X_);
+          const auto g = stores_V(tile.agent) ? at(tile, G_) : std::span(spare).first(tile.size);
+          const auto soon = gossip_.fetched_with(tile);  // on its way while the noise is made
+          prefetch(at(soon, U_));
+          prefetch(at(soon, X_));
           gradients_.release(tile, t, g);  // 7
           const auto gap_v = gap(kV), gap_x = gap(kX);
           porter_update(tile.size, gamma_, eta_, gap_v.data(), gap_x.data(), u.data(), g.data(),
                         x.data());  // 12, 14
+          publish_next({g, x});     // 11, 13 of t + 1
         });
     clock_.further(t, [&](std::uint32_t s) { gossip_only(s); });
   }
@@ -102,12 +111,14 @@ class Porter final : public Algorithm {
   }
 
   const Rows* published_trackers() const override {
+    settle();
     if constexpr (std::is_same_v<Real, double>) return &gossip_.Q(kV);
     return nullptr;
   }
 
   Traffic& traffic() override { return gossip_.traffic(); }
   std::vector<NamedRows> state() override {
+    settle();
     return state_of({{"X", &X_}, {"V", &V_}, {"U", &U_}}, gossip_, gradients_);
   }
 
@@ -133,14 +144,30 @@ class Porter final : public Algorithm {
         });
   }
 
+  bool stores_V(std::size_t agent) const {
+    return !gossip_.cuts() || !gradients_.releases_again(agent);
+  }
+  // Between two steps: V and Q are what they are at the end of the last one.
+  void settle() const {
+    if (!gossip_.take_back()) return;
+    team_.for_each_tile(X_.dim(), [&](const Tile& tile) {
+      if (stores_V(tile.agent)) return;
+      const auto v = at(tile, V_), u = at(tile, U_);
+      gradients_.release(tile, round_, v);
+      for (std::size_t j = 0; j < v.size(); ++j) v[j] = u[j] + v[j];
+    });
+  }
+
   Team team_;
+  std::uint32_t round_ = 0;  // the last
   Real eta_, gamma_;
   GossipClock clock_;
-  Gradients gradients_;
-  Gossip<Real> gossip_;
-  BasicRows<Real> X_, V_, U_;
-  BasicRows<Real>& G_ = V_;  // once V is published, its place is G's until line 12
-  mutable Rows wide_X_;      // X as it is handed out, where it is float
+  mutable Gradients gradients_;
+  mutable Gossip<Real> gossip_;
+  BasicRows<Real> X_;
+  mutable BasicRows<Real> V_, U_;  // V: see settle
+  BasicRows<Real>& G_ = V_;        // once V is published, its place is G's until line 12
+  mutable Rows wide_X_;            // X as it is handed out, where it is float
 };
 
 }  // namespace

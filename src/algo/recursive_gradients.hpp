@@ -55,6 +55,7 @@ class RecursiveGradients {
         g);
     std::ranges::copy(x, past.begin());
   }
+  bool releases_again(std::size_t) const { return false; }
   void release(const Tile& tile, std::uint32_t round, std::span<double> g) {
     gradients_.release(tile, round, g);
     const auto m = tile.of(M_.row(tile.agent));

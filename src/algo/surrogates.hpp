@@ -44,6 +44,15 @@ class Surrogates {
   std::span<const Real> Q(std::size_t channel, std::size_t agent) const {
     return {channels_[channel].rows[agent], dim_};
   }
+  /// Where gaps are stored: the matrices, for CutAhead, which moves them as move and mix do.
+  BasicRows<Real>& rows(std::size_t channel) { return channels_[channel].Q; }
+  BasicRows<Real>& gaps(std::size_t channel) { return channels_[channel].gap; }
+  /// Whether the stored gaps of this step come from Q.
+  bool rebuilds() const { return rebuild_; }
+  void rebuild_gap(std::size_t channel, const Tile& tile) {
+    rebuild(channels_[channel].Q, tile, tile.of(channels_[channel].gap.row(tile.agent)));
+  }
+
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
   void move(std::size_t channel, std::size_t agent);
   /// The same for the copies of a sender elsewhere, now or when they are needed.

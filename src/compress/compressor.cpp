@@ -72,9 +72,6 @@ void seal(std::span<const float> values, Payload& payload) {
   set_floats(values, payload);
   put(payload, crc32(payload));
 }
-std::size_t sealed_bytes(const Decoded& sparse) {
-  return sparse.values.size() * sizeof(float) + kChecksumBytes;
-}
 
 void start_dense(std::size_t dim, Decoded& x) {
   x.dense = true;
@@ -157,7 +154,7 @@ template <class Real>
 std::size_t Compressor::compress_any_difference(std::span<const Real> a, std::span<const Real> b,
                                                 RngStream rng, Payload& payload,
                                                 Decoded& out) const {
-  if (keep_difference(a, b, rng, out)) return sealed_bytes(out);
+  if (keep_difference(a, b, rng, out)) return sealed_bytes(out.values.size());
   encode_dense_difference(a, b, rng, payload, out);
   return payload.size();
 }
@@ -172,8 +169,10 @@ std::size_t count_sealed(std::size_t dim, Decoded& sparse) {
   sparse.dense = false;
   check_kept(dim, sparse);
   set_tile_starts(dim, sparse);
-  return sealed_bytes(sparse);
+  return sealed_bytes(sparse.values.size());
 }
+
+std::size_t sealed_bytes(std::size_t entries) { return entries * sizeof(float) + kChecksumBytes; }
 
 void unseal_floats(std::span<const std::byte> payload, std::size_t dim, Decoded& sparse) {
   check_dim(dim);

@@ -14,7 +14,7 @@ namespace porter {
 struct ToyNetwork {
   std::size_t agents = 6;
   std::string graph = "ring", mixing = "metropolis", compressor = "top_k:0.3";
-  std::string schedule = "static";
+  std::string schedule = "static", model = "logistic";
   double dropout = 0;
   std::optional<Pace> pace = {};
   std::string algorithm = "porter-gc", clip = "smooth:1.0";
@@ -41,7 +41,7 @@ struct ToyNetwork {
     /// With an exchange: the part of one process.
     explicit Parts(const ToyNetwork& toy, Exchange* exchange = nullptr)
         : data(toy_data(toy.agents * toy.rows_per_agent, toy.features, 2, false)),
-          model(make_model({.name = "logistic", .lambda = toy.lambda}, toy.features, 2)),
+          model(make_model({.name = toy.model, .lambda = toy.lambda}, toy.features, 2)),
           network(make_network(toy)),
           compressor(make_compressor(toy.compressor,
                                      toy.unbiased || find_algorithm(toy.algorithm).needs_unbiased)),
@@ -52,9 +52,9 @@ struct ToyNetwork {
                     .noise_stddev = toy.noise_stddev,
                     .momentum = toy.momentum,
                     .seed = 5} {
-      std::vector<double> start(toy.features);
+      std::vector<double> start(model->dim());
       RngStream(3, Draw::start, 0, 0).fill_normal(start);
-      const auto omega = compressor->omega(toy.features);
+      const auto omega = compressor->omega(start.size());
       const auto& info = find_algorithm(toy.algorithm);
       algorithm =
           info.make({.problem = {*model, data, toy.agents},

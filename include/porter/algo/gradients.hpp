@@ -158,6 +158,11 @@ class GradientEstimator {
   void prepare(std::size_t agent, std::span<const float> x, std::uint32_t round,
                std::span<float> g);
   void release(const Tile& tile, std::uint32_t round, std::span<float> g_tile) const;
+  /// Whether release needs nothing of g, where the agent's gradient was prepared: then it may be
+  /// called again, anywhere, until the next one is prepared.
+  bool releases_again(std::size_t agent) const {
+    return !products_[agent].empty() && options_.momentum == 1;
+  }
 
   /// prepare for methods whose term of a sample is not one clipped gradient: g becomes the mean of
   /// term(sample, out) over the batch, where `term` overwrites `out` and does the clipping.

@@ -110,6 +110,9 @@ void seal_floats(std::size_t dim, Payload& payload, Decoded& sparse);
 /// The same for a simulation: how many bytes that would be.
 std::size_t count_sealed(std::size_t dim, Decoded& sparse);
 
+/// The same without them.
+std::size_t sealed_bytes(std::size_t entries);
+
 /// The other end: `sparse` has the positions of a vector of length `dim` and gets the values. The
 /// bytes may come from a stranger: Error{protocol} as for Compressor::decode.
 void unseal_floats(std::span<const std::byte> payload, std::size_t dim, Decoded& sparse);
