@@ -42,7 +42,9 @@ RunData own_data(const AgentOptions& options) {
   if (options.train.empty()) {
     const auto all = load_run_data(config);
     const auto each = all.train->rows() / config.network.agents;
-    std::vector<std::uint32_t> rows(each);
+    // Agents that count the same draw from what was dealt to them, without places of nobody.
+    const bool own = config.weigh == CountedAlike::agents && !all.sizes.empty();
+    std::vector<std::uint32_t> rows(own ? all.sizes[options.index] : each);
     std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(options.index * each));
     return {std::make_shared<const Dataset>(select_rows(*all.train, rows)),
             nullptr,

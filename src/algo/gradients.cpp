@@ -84,9 +84,11 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
     : problem_(problem),
       options_(options),
       pool_(pool),
-      factor_([clip = options.clip](double norm) { return clip.factor(norm); }),
       scales_(problem.agents, 1.0),
       products_(problem.agents) {
+  const auto& clips = options_.plan ? options_.plan->clips : std::vector<Clip>{};
+  for (const auto& clip : clips.empty() ? std::vector{options_.clip} : clips)
+    factors_.emplace_back([clip](double norm) { return clip.factor(norm); });
   if (options_.momentum != 1) M_ = Rows(problem.agents, problem.model.dim());
   if (problem.model.joins_agents())
     joined_ = {.batches = std::vector<std::vector<std::uint32_t>>(problem.agents),
@@ -102,7 +104,7 @@ GradientEstimator::GradientEstimator(const Problem& problem, const GradientOptio
   require(!augment || (!joined_ && problem.train.features == image.pixels()), ErrorKind::usage,
           "algorithm.augment: expected images, found records of ", problem.train.features,
           " features", joined_ ? " and a model that computes for all agents at once" : "");
-  if (is_small(problem, pool) && !joined_ && !options_.secure && !augment &&
+  if (is_small(problem, pool) && !joined_ && !options_.secure && !options_.plan && !augment &&
       problem.train.voids.empty() && options_.sampler.kind() == Sampler::fixed &&
       options_.sampler.batch() == 1)
     together_ = std::make_unique<Together>(problem.agents, problem.model.dim());
@@ -139,7 +141,7 @@ void GradientEstimator::begin(std::span<const std::uint32_t> agents, const Basic
     draw_counted(agent, round, joined_->batches[agent]);
     const auto x = joined_->x.row(agent);
     std::ranges::copy(X.row(X.agents() == 1 ? 0 : agent), x.begin());
-    all.push_back({x, request(joined_->batches[agent], agent), joined_->sums.row(agent)});
+    all.push_back({x, request(joined_->batches[agent], agent, round), joined_->sums.row(agent)});
   }
   problem_.model.gradient_sums(all);
 }
@@ -157,7 +159,8 @@ void GradientEstimator::compute_together(std::span<const std::uint32_t> agents,
   for (const auto agent : agents) {
     auto x = X.row(X.agents() == 1 ? 0 : agent);
     if constexpr (std::is_same_v<Real, float>) widen(x, all.x.row(agent));
-    all.batches.push_back({all.x.row(agent), request(std::span(all.drawn).subspan(agent, 1), agent),
+    all.batches.push_back({all.x.row(agent),
+                           request(std::span(all.drawn).subspan(agent, 1), agent, round),
                            all.sums.row(agent)});
     if constexpr (std::is_same_v<Real, double>) all.batches.back().x = x;
   }
@@ -251,7 +254,7 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const double> x, st
   if (take_together(agent, round, g)) return;
   const auto scratch = scratch_.take();
   take_batch(agent, round, scratch->batch);
-  if (prepare_products(*scratch, agent, x)) return;
+  if (prepare_products(*scratch, agent, x, round)) return;
   prepare_at(*scratch, agent, x, round, g);
 }
 
@@ -260,9 +263,9 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
   if (take_together(agent, round, g)) return;
   const auto scratch = scratch_.take();
   take_batch(agent, round, scratch->batch);
-  if (prepare_products(*scratch, agent, x)) return;
+  if (prepare_products(*scratch, agent, x, round)) return;
   scales_[agent] = 1;
-  if (clipped_mean_in_float(*scratch, agent, x, g)) return;
+  if (clipped_mean_in_float(*scratch, agent, x, round, g)) return;
   scratch->x.resize(x.size());
   scratch->g.resize(x.size());
   widen(x, scratch->x);
@@ -274,12 +277,12 @@ void GradientEstimator::prepare(std::size_t agent, std::span<const float> x, std
 // A secret stream is drawn from in order, so it needs the whole row at once.
 template <class Real>
 bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
-                                         std::span<const Real> x) {
+                                         std::span<const Real> x, std::uint32_t round) {
   products_[agent].clear();
   if (joined_ || options_.secure || options_.journal || options_.augment ||
-      options_.sampler.batch() != 1 || scratch.batch.size() != 1)
+      sampler_of(agent).batch() != 1 || scratch.batch.size() != 1)
     return false;
-  const auto scale = problem_.model.sample_gradient(x, request(scratch.batch, agent),
+  const auto scale = problem_.model.sample_gradient(x, request(scratch.batch, agent, round),
                                                     products_[agent], scratch.workspace);
   if (scale)
     scales_[agent] = *scale;
@@ -294,9 +297,9 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
   if (options_.journal && options_.journal->recall(agent, round, g)) return;
   scales_[agent] = clipped_mean(scratch, agent, x, round, g);
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
-  if (!options_.secure || options_.noise_stddev == 0) return;
+  if (!options_.secure || noise_of(agent, round) == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
-  options_.secure->release(g, secrets_[agent].noise, shared_steps(scratch, agent, round));
+  secure_of(agent, round).release(g, secrets_[agent].noise, shared_steps(scratch, agent, round));
   if (options_.journal) options_.journal->record(agent, round, g);
 }
 
@@ -315,7 +318,7 @@ void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
     term(problem_.sample(agent, index), scratch->term);
     axpy(1.0, scratch->term, g);
   }
-  scale(1.0 / static_cast<double>(options_.sampler.batch()), g);
+  scale(1.0 / static_cast<double>(sampler_of(agent).batch()), g);
   scales_[agent] = 1;
 }
 
@@ -336,11 +339,12 @@ void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
   const auto& products = products_[tile.agent];
   products.write(tile.first, scales_[tile.agent], g);
   const double left = products.empty() ? scales_[tile.agent] : 1;  // of the factor
-  if (options_.secure || options_.noise_stddev == 0) return scale(left, g);
+  const double deviation = noise_of(tile.agent, round);
+  if (options_.secure || deviation == 0) return scale(left, g);
   std::array<float, kTileSize> buffer;
   const auto noise = std::span(buffer).first(g.size());
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
-  scale_and_add(left, options_.noise_stddev, noise, g);
+  scale_and_add(left, deviation, noise, g);
   if (shares_.empty()) return;
   for (const auto& [pair, stddev] : shares_[tile.agent]) {
     NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
@@ -350,11 +354,12 @@ void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
 
 void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<float> g) const {
   products_[tile.agent].write(tile.first, scales_[tile.agent], g);
-  if (options_.secure || options_.noise_stddev == 0) return;
+  const double deviation = noise_of(tile.agent, round);
+  if (options_.secure || deviation == 0) return;
   std::array<float, kTileSize> buffer;
   const auto noise = std::span(buffer).first(g.size());
   NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
-  axpy(static_cast<float>(options_.noise_stddev), noise, g);
+  axpy(static_cast<float>(deviation), noise, g);
   if (shares_.empty()) return;
   for (const auto& [pair, stddev] : shares_[tile.agent]) {
     NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
@@ -370,9 +375,10 @@ std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std:
 
 void GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round,
                                    std::vector<std::uint32_t>& batch) {
-  if (options_.secure) return options_.sampler.draw(secrets_[agent].sampling, batch);
+  const auto& sampler = sampler_of(agent);
+  if (options_.secure) return sampler.draw(secrets_[agent].sampling, batch);
   RngStream rng(options_.seed, Draw::batch, static_cast<std::uint32_t>(agent), round);
-  options_.sampler.draw(rng, batch);
+  sampler.draw(rng, batch);
 }
 
 // Takes the batch of this round and draws that of the next, whose rows then travel to the cache.
@@ -399,16 +405,16 @@ void GradientEstimator::draw_counted(std::size_t agent, std::uint32_t round,
 }
 
 // What is clipped sample by sample gets the factor.
-BatchRequest GradientEstimator::request(std::span<const std::uint32_t> batch,
-                                        std::size_t agent) const {
+BatchRequest GradientEstimator::request(std::span<const std::uint32_t> batch, std::size_t agent,
+                                        std::uint32_t round) const {
   // The mean of one sample is the sample: the model then knows its norm without another pass.
-  const bool single = options_.sampler.batch() == 1 && batch.size() == 1;
+  const bool single = sampler_of(agent).batch() == 1 && batch.size() == 1;
   const bool by_sample = options_.clip.kind != Clip::Kind::none &&
                          (options_.clip_target == ClipTarget::sample || single);
   return {.data = problem_.train,
           .first_row = problem_.first_row(agent),
           .rows = batch,
-          .factor = by_sample ? &factor_ : nullptr};
+          .factor = by_sample ? &factor_of(round) : nullptr};
 }
 
 double GradientEstimator::gradient_sum(Scratch& scratch, std::size_t agent,
@@ -423,14 +429,14 @@ double GradientEstimator::gradient_sum(Scratch& scratch, std::size_t agent,
 double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
                                        std::span<const double> x, std::uint32_t round,
                                        std::span<double> g) {
-  const auto batch = request(scratch.batch, agent);
-  double scale = 1.0 / static_cast<double>(options_.sampler.batch());
+  const auto batch = request(scratch.batch, agent, round);
+  double scale = 1.0 / static_cast<double>(sampler_of(agent).batch());
   if (options_.augment)
     copy_gradient_sum(scratch, agent, x, round, batch, g);
   else
     scale *= gradient_sum(scratch, agent, x, batch, g);
   if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
-  const double factor = factor_(std::sqrt(squared_norm(g)) * scale);
+  const double factor = factor_of(round)(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
   return scale * factor;
 }
@@ -477,13 +483,15 @@ void GradientEstimator::copy_gradient_sum(Scratch& scratch, std::size_t agent,
 
 // Whether g is the mean.
 bool GradientEstimator::clipped_mean_in_float(Scratch& scratch, std::size_t agent,
-                                              std::span<const float> x, std::span<float> g) {
-  if (joined_ || options_.secure || options_.augment || options_.sampler.batch() == 1) return false;
-  const auto batch = request(scratch.batch, agent);
+                                              std::span<const float> x, std::uint32_t round,
+                                              std::span<float> g) {
+  const auto divisor = sampler_of(agent).batch();
+  if (joined_ || options_.secure || options_.augment || divisor == 1) return false;
+  const auto batch = request(scratch.batch, agent, round);
   if (!problem_.model.gradient_sum_in_float(x, batch, g, scratch.workspace)) return false;
-  double factor = 1.0 / static_cast<double>(options_.sampler.batch());
+  double factor = 1.0 / static_cast<double>(divisor);
   if (!batch.factor && options_.clip.kind != Clip::Kind::none)
-    factor *= factor_(std::sqrt(squared_norm(g)) * factor);
+    factor *= factor_of(round)(std::sqrt(squared_norm(g)) * factor);
   if (factor == 0)
     std::fill(g.begin(), g.end(), 0.0F);  // the factor alone would keep NaN
   else

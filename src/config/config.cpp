@@ -269,6 +269,65 @@ void check_shape(const TomlSection& section, const AlgorithmInfo& info, const Co
                 "needs shape = \"pairwise\", found \"", choice_text(privacy.shape), "\"");
 }
 
+// Methods whose gradients are not those of one clipped mean per agent and round, or that have none
+// of single agents.
+bool has_plain_releases(const AlgorithmInfo& info) {
+  return !info.two_gradients && info.meeting != Meeting::aggregator &&
+         info.meeting != Meeting::pooled;
+}
+
+void check_weigh(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  if (config.weigh == CountedAlike::records) return;
+  section.check(has_plain_releases(info), "weigh",
+                "agents that count the same draw at rates of their own, which is for methods whose "
+                "agents have one gradient each; found ",
+                info.name);
+  section.check(!measures_statistics(config), "weigh",
+                "the schema (data.schema) has columns that are measured, with one size of noise");
+  section.check(!shares_noise(config), "weigh",
+                "noise that neighbours share (privacy.shape) is for agents that are alike");
+}
+
+void check_budgets(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& privacy = *config.privacy;
+  if (privacy.budgets.empty()) return;
+  section.check(privacy.calibration == Calibration::accountant, "budgets",
+                "the noise of each agent is worked out from its budget, which needs calibration = "
+                "\"accountant\", found \"",
+                choice_text(privacy.calibration), "\"");
+  section.check(has_plain_releases(info), "budgets",
+                "noise of different sizes is for agents that add it to one gradient each; found ",
+                info.name);
+  section.check(!measures_statistics(config), "budgets",
+                "the schema (data.schema) has columns that are measured, with one size of noise");
+  section.check(!shares_noise(config), "budgets",
+                "noise that neighbours share (privacy.shape) is for agents that are alike");
+}
+
+void check_phases(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
+  const auto& privacy = *config.privacy;
+  if (privacy.phases.empty()) return;
+  const auto found = to_string(privacy.phases);
+  section.check(total_rounds(privacy.phases) == config.algorithm.rounds, "phases",
+                "expected phases of algorithm.rounds = ", config.algorithm.rounds,
+                " rounds together, found ", total_rounds(privacy.phases), " in \"", found, "\"");
+  section.check(privacy.calibration != Calibration::paper, "phases",
+                "the paper's formula is for rounds that are alike");
+  section.check(has_plain_releases(info), "phases",
+                "phases are for agents that add noise to one gradient each; found ", info.name);
+  section.check(config.algorithm.clip_target == ClipTarget::sample && !config.algorithm.clip.none(),
+                "phases", "phases are for the clipping of each sample");
+  section.check(!measures_statistics(config), "phases",
+                "the schema (data.schema) has columns that are measured before the first phase");
+  section.check(!shares_noise(config), "phases",
+                "noise that neighbours share (privacy.shape) is for rounds that are alike");
+  section.check(!claims_guarantee(config) || never_cheaper(privacy.phases), "phases",
+                "with secret noise no phase may have a larger noise multiplier than the one "
+                "before: a round that is released again after a crash counts as one more of a "
+                "later phase, which must not be cheaper; found \"",
+                found, "\"");
+}
+
 void check_privacy(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   if (!config.privacy) return;
   const auto& privacy = *config.privacy;
@@ -285,6 +344,8 @@ void check_privacy(const TomlSection& section, const AlgorithmInfo& info, const 
       privacy.adjacency == Adjacency::replace || privacy.sampler == Sampler::poisson, "adjacency",
       "add-remove needs sampler = \"poisson\": with a fixed batch size it is not defined");
   check_shape(section, info, config);
+  check_budgets(section, info, config);
+  check_phases(section, info, config);
 }
 
 void check_measured(Sections& sections, const AlgorithmInfo& info, const Config& config) {
@@ -367,6 +428,7 @@ Config read_config(const toml::table& root, const std::string& source) {
   check_privacy(sections["privacy"], info, config);
   check_measured(sections, info, config);
   check_data(sections["data"], config);
+  check_weigh(sections["data"], info, config);
   check_run(sections["run"], info, config);
   return config;
 }

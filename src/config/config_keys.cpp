@@ -105,6 +105,34 @@ void read_classes(TomlSection& section, const std::string&, std::vector<double>&
   section.check(distinct.size() == classes.size(), "classes", "a label is listed twice");
 }
 
+// Where agents have budgets of their own the largest of them is what others may rely on.
+void read_budgets(TomlSection& section, Config& config) {
+  const auto* node = section.find("budgets");
+  if (node == nullptr) return;
+  auto& budgets = config.privacy->budgets;
+  section.check(!section.has("epsilon"), "budgets",
+                "in its place each agent has a budget of its own; found epsilon beside it");
+  section.check(node->is_array(), "budgets",
+                "expected a list of numbers > 0, one for each agent, found ", toml_text(*node));
+  budgets.clear();
+  for (const auto& entry : *node->as_array()) {
+    const auto budget = entry.value<double>();
+    section.check(entry.is_number() && std::isfinite(*budget) && *budget > 0, "budgets",
+                  "a budget is a number > 0, found ", toml_text(entry));
+    budgets.push_back(*budget);
+  }
+  section.check(budgets.size() == config.network.agents, "budgets", "expected ",
+                config.network.agents, " of them, as many as there are agents, found ",
+                budgets.size());
+  config.privacy->epsilon = *std::ranges::max_element(budgets);
+}
+
+std::string budgets_text(const Config& config) {
+  std::vector<std::string> texts;
+  for (const double budget : config.privacy->budgets) texts.push_back(shortest(budget));
+  return texts.empty() ? "" : fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 std::string dense_text(const Config& config) {
   return config.algorithm.dense.empty() ? "" : in_quotes(config.algorithm.dense);
 }
@@ -454,6 +482,12 @@ std::vector<ConfigKey> make_keys() {
           "data.split", [](auto& config) -> auto& { return config.split; },
           "shuffled, contiguous, by-label, dirichlet:A, sizes:S,S,..., quantity:A",
           "how training rows are given to agents", parsed(parse_split)),
+      only_where(
+          [](const Config& config) { return config.weigh != CountedAlike::records; },
+          choice_row(
+              "data.weigh", [](auto& config) -> auto& { return config.weigh; },
+              "what counts the same where sizes differ: records, at one rate and epsilon, or "
+              "agents, each with a rate and an epsilon of its own")),
       only_where([](const Config& config) { return config.data.holdout > 0; },
                  number_row(KEY(data.holdout), kPartOrNone,
                             "share of the rows that becomes the test set, where there is none")),
@@ -568,7 +602,14 @@ std::vector<ConfigKey> make_keys() {
                 row(KEY(algorithm.dense), "names of parameters such as W2,b2",
                     "what travels in every message of a sweep, beside the k that are swept")),
 
-      number_row(PRIVACY(epsilon), kPositive, "budget of each record"),
+      only_where([](const Config& config) { return config.privacy->budgets.empty(); },
+                 number_row(PRIVACY(epsilon), kPositive, "budget of each record")),
+      with_text(budgets_text,
+                with_reader(read_budgets,
+                            row(PRIVACY(budgets), "a list of numbers > 0, one for each agent",
+                                "budgets of the records of each agent, in the place of epsilon; "
+                                "they are public",
+                                [](TomlSection&, Name, auto&) {}))),
       number_row(PRIVACY(delta), kProbability, "probability with which the promise may fail"),
       with_reader(read_calibration,
                   choice_row(PRIVACY(calibration),
@@ -593,6 +634,11 @@ std::vector<ConfigKey> make_keys() {
       only_where(is_pairwise,
                  number_row(PRIVACY(pair_ratio), kPairRatio,
                             "deviation of shared noise over that of one's own; 1 unless given")),
+      only_where(rounds_differ,
+                 row(PRIVACY(phases), "ROUNDSxNOISE[xCLIP],... such as 100x1,100x0.7x0.5",
+                     "noise multiplier and clipping threshold of the first rounds, of the next, "
+                     "..., as factors; sigma follows both",
+                     parsed(parse_phases))),
 
       count_row(KEY(run.seed), 0, "of everything random that is not secret",
                 std::numeric_limits<std::int64_t>::max()),

@@ -75,6 +75,9 @@ Request offered(const RunParts& parts) {
           "run.engine = \"simulate\" has it");
   expect(parts.sampler().kind() != Sampler::poisson, "privacy.sampler = \"poisson\"");
   expect(!shares_noise(config), "noise that neighbours share (privacy.shape)");
+  expect(!agents_differ(config),
+         "agents with rates or noise of their own (data.weigh, privacy.budgets)");
+  expect(!rounds_differ(config), "rounds that differ (privacy.phases)");
   expect_model(parts);
   expect_data(parts);
   return {.model = config.model,

@@ -228,6 +228,12 @@ std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agent
   return rows;
 }
 
+std::vector<std::size_t> dealt_sizes(std::size_t rows, std::size_t agents, const Split& split,
+                                     std::uint64_t seed) {
+  if (!split.is_unequal()) return {};
+  return unequal_counts(split, rows, agents, seed);
+}
+
 Dataset dealt_rows(const Dataset& data, std::size_t agents, std::vector<std::uint32_t> rows) {
   const std::size_t m = rows.size() / agents;
   std::vector<std::uint8_t> voids(rows.size());

@@ -139,6 +139,11 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
     start = trainer.measure().loss;
     trainer.restore(load_checkpoint(file), file.string());
   }
+  // The same bits whenever a run is repeated: what is modelled has them, what is measured has not.
+  const auto repeatable = [&](MetricsRow row) {
+    if (!has_clock(config)) row.seconds = 0;
+    return row;
+  };
   bool stopped = false, hopeless = false;
   const auto status =
       train(trainer, {{.after_evaluation =
@@ -147,7 +152,7 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
                              if (rule_.hopeless > 0 && start > 0)
                                hopeless = hopeless || row.loss > rule_.hopeless * start;
                              if (rule_.pauses) run.rows.clear();
-                             run.rows.push_back(row);
+                             run.rows.push_back(repeatable(row));
                            },
                        .after_round =
                            [&] {
@@ -175,7 +180,7 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
     save_checkpoint(file, trainer.checkpoint());
     if (stopped) return false;
     run.status = RunEnd::paused;
-    run.rows = {trainer.measure()};
+    run.rows = {repeatable(trainer.measure())};
   }
   if (!rule_.pauses) run.facts = facts_of(trainer);
   if (run.status != RunEnd::diverged) rule_.judge(run);
@@ -191,7 +196,6 @@ std::optional<GridRun> GridRunner::train_task(const GridTask& task, std::size_t 
     run.reason = without_controls(error.what());
     if (rule_.pauses) run.rows.clear();
   }
-  for (auto& row : run.rows) row.seconds = 0;  // the same bits whenever a run is repeated
   std::error_code ignored;
   if (rule_.pauses && run.status != RunEnd::paused)
     fs::remove(checkpoint(task.setting, task.trial), ignored);

@@ -218,6 +218,74 @@ double calibrate_noise_multiplier(const PrivacyEvent& event, double target, doub
   return high;
 }
 
+namespace {
+
+// Where the central limit theorem has them: like steps whose mean of 1/z^2 is the same.
+double like_steps_scale(std::span<const PrivacyEvent> phases, double target, double delta) {
+  auto like = phases.front();
+  like.steps = 0;
+  double inverse_squares = 0;
+  for (const auto& phase : phases) {
+    like.steps += phase.steps;
+    inverse_squares +=
+        static_cast<double>(phase.steps) / (phase.noise_multiplier * phase.noise_multiplier);
+  }
+  const double mean = std::sqrt(static_cast<double>(like.steps) / inverse_squares);
+  return calibrate_noise_multiplier(like, target, delta) / mean;
+}
+
+}  // namespace
+
+double calibrate_noise_scale(std::span<const PrivacyEvent> phases, double target, double delta,
+                             std::span<const PrivacyEvent> before) {
+  require(!phases.empty() && std::ranges::all_of(phases,
+                                                 [](const auto& phase) {
+                                                   return phase.noise_multiplier > 0 &&
+                                                          phase.steps > 0;
+                                                 }),
+          ErrorKind::usage, "phases: expected some, with steps and noise multipliers above 0");
+  if (phases.size() == 1)
+    return calibrate_noise_multiplier(phases.front(), target, delta, before) /
+           phases.front().noise_multiplier;
+  std::vector<PrivacyEvent> events(before.begin(), before.end());
+  events.insert(events.end(), phases.begin(), phases.end());
+  const auto enough = [&](double scale) {
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      events[before.size() + i].noise_multiplier = scale * phases[i].noise_multiplier;
+    const auto all = checked_mechanisms(events);
+    if (all_gaussian(all)) return gaussian_epsilon(delta, total_mu(all)).above <= target;
+    const auto found = refined(all, delta, epsilon_at(delta));
+    return (found ? found->value : plain_epsilon(all, delta)) <= target;
+  };
+  if (!before.empty()) {
+    const double spent = privacy::epsilon(before, delta).upper;
+    require(spent < target, ErrorKind::usage, "epsilon: what was released before costs ", spent,
+            " alone, so nothing is left of ", target);
+  }
+  constexpr double kPrecision = 1e-4, kMost = 1e12, kNear = 1.01;
+  const double guess = like_steps_scale(phases, target, delta);
+  double high = guess, low = guess / kNear, step = kNear;
+  while (!enough(high)) {
+    low = high;
+    high *= step;
+    step = std::min(2.0, step * step);
+    require(high < kMost * guess, ErrorKind::usage, "epsilon: expected a larger one than ", target,
+            "; it would take more noise than a number can say");
+  }
+  for (step = kNear; low < high && enough(low); step = std::min(2.0, step * step)) {
+    high = low;
+    low /= step;
+  }
+  while (high > low * (1 + kPrecision)) {
+    const double middle = geometric_mean(low, high);
+    (enough(middle) ? high : low) = middle;
+  }
+  // The value may move against the noise by what the grids cost.
+  high = rounded_up(high);
+  while (!enough(high)) high = rounded_up(high * (1 + kPrecision));
+  return high;
+}
+
 double quick_noise_multiplier(const PrivacyEvent& event, double target, double delta,
                               double at_least) {
   auto unamplified = event;

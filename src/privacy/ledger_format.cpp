@@ -159,6 +159,7 @@ void count_record(LedgerView& view, const LedgerRecord& record, std::uint32_t cr
   ++view.phases.back().charges;
 }
 
+// It may have been the first of a phase with less noise; the header has the least.
 LedgerRecord torn_record(const LedgerView& whole) {
   const auto& header = whole.header;
   const LedgerPhase phase = whole.phases.empty() ? LedgerPhase{header.noise_stddev, header.batch, 0}
@@ -166,7 +167,9 @@ LedgerRecord torn_record(const LedgerView& whole) {
   return {.sequence = whole.charges + 1,
           .round = whole.last_round,
           .flags = kTornFlag,
-          .noise_stddev = phase.noise_stddev,
+          .noise_stddev = phase.batch == header.batch
+                              ? std::min(phase.noise_stddev, header.noise_stddev)
+                              : phase.noise_stddev,
           .batch = phase.batch,
           .previous_crc = whole.last_crc};
 }

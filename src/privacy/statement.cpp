@@ -133,6 +133,66 @@ std::optional<PrivacyStatement::Shared> read_shared(const Fields& outer,
   return shared;
 }
 
+constexpr const char* kAgents = "agents";
+constexpr const char* kPhases = "phases";
+
+Json agents_json(const std::vector<PrivacyStatement::Agent>& agents) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    const auto& own = agents[i];
+    list.push_back({{"agent", i},
+                    {"m", own.records},
+                    {"batch", own.batch},
+                    {"sigma", own.sigma},
+                    {"target_epsilon", own.budget},
+                    {"epsilon", own.epsilon ? Json(*own.epsilon) : Json(nullptr)}});
+  }
+  return list;
+}
+
+// The worst of them is what the statement promises.
+std::vector<PrivacyStatement::Agent> read_agents(const Fields& outer, const std::string& source,
+                                                 const std::optional<EpsilonInterval>& worst) {
+  std::vector<PrivacyStatement::Agent> agents;
+  const auto& list = outer.get(kAgents);
+  if (list.is_null()) return agents;
+  outer.check(list.is_array(), kAgents, "a list");
+  for (const auto& item : list) {
+    const Fields fields(item, source + ": " + kAgents);
+    agents.push_back({.records = fields.count<std::size_t>("m"),
+                      .batch = fields.count<std::size_t>("batch"),
+                      .sigma = fields.number("sigma").value_or(0),
+                      .budget = fields.number("target_epsilon").value_or(0),
+                      .epsilon = fields.number("epsilon")});
+    const auto& own = agents.back().epsilon;
+    outer.check(worst ? !own || *own <= worst->upper : !own, kAgents,
+                "no epsilon above that of the worst agent, which stands beside it");
+    outer.check(!worst || own || !std::isfinite(worst->upper), kAgents, "an epsilon of each");
+  }
+  return agents;
+}
+
+Json phases_json(const std::vector<PrivacyStatement::Phase>& phases) {
+  Json list = Json::array();
+  for (const auto& phase : phases)
+    list.push_back({{"rounds", phase.rounds}, {"sigma", phase.sigma}, {"clip", phase.clip}});
+  return list;
+}
+
+std::vector<PrivacyStatement::Phase> read_phases(const Fields& outer, const std::string& source) {
+  std::vector<PrivacyStatement::Phase> phases;
+  const auto& list = outer.get(kPhases);
+  if (list.is_null()) return phases;
+  outer.check(list.is_array(), kPhases, "a list");
+  for (const auto& item : list) {
+    const Fields fields(item, source + ": " + kPhases);
+    phases.push_back({.rounds = fields.count<std::uint32_t>("rounds"),
+                      .sigma = fields.number("sigma").value_or(0),
+                      .clip = fields.number("clip").value_or(0)});
+  }
+  return phases;
+}
+
 // Against whom the promise holds.
 std::string adversary(const PrivacyStatement& statement) {
   if (!statement.shared) return "everybody else together, for everything that leaves the agent";
@@ -201,6 +261,8 @@ std::string statement_json(const PrivacyStatement& statement) {
                        {"epsilon", parts->statistics_epsilon}}},
                      {"training", {{"epsilon", parts->training_epsilon}}}};
   if (statement.shared) json[kSharedNoise] = shared_json(*statement.shared);
+  if (!statement.agents.empty()) json[kAgents] = agents_json(statement.agents);
+  if (!statement.phases.empty()) json[kPhases] = phases_json(statement.phases);
   json["not_covered"] = statement.not_covered;
   json["warnings"] = statement.warnings;
   return json_text(json, 2) + "\n";
@@ -228,6 +290,8 @@ PrivacyStatement parse_statement(std::string_view json, const std::string& sourc
   out.epsilon = read_epsilon(fields);
   out.parts = read_parts(fields);
   out.shared = read_shared(fields, source);
+  out.agents = read_agents(fields, source, out.epsilon);
+  out.phases = read_phases(fields, source);
   out.not_covered = fields.texts("not_covered");
   out.warnings = fields.texts("warnings");
   out.guaranteed = read_guarantee(fields, out);

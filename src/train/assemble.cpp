@@ -118,7 +118,16 @@ void use_data(RunParts& parts, bool own_model) {
     facts.notes.push_back("data.split: \"" + to_string(config.split) +
                           "\" deals the records by their labels, so one label decides about the "
                           "records of several agents, which no epsilon covers");
-  if (config.split.is_unequal() && !data.holder && !pooled)
+  const auto sizes = parts.own_sizes();
+  for (std::size_t agent = 0; agent < sizes.size(); ++agent)
+    require(config.algorithm.batch <= sizes[agent], ErrorKind::usage,
+            "algorithm.batch: expected at most the ", sizes[agent], " samples that agent ", agent,
+            " holds, found ", config.algorithm.batch);
+  if (!sizes.empty())
+    facts.notes.push_back(
+        concat("data.weigh: every agent counts the same and draws from its own records, from ",
+               *std::ranges::min_element(sizes), " to ", m, " of them, at a rate of its own"));
+  else if (config.split.is_unequal() && !data.holder && !pooled)
     facts.notes.push_back(concat(
         "data.split: m = ", m, " is that of the agent with the most records. All draw at the rate ",
         "b/m, so that a record counts, and has an epsilon, that is the same at every agent"));
@@ -264,6 +273,68 @@ void append(const Dataset& from, Dataset& to) {
   add(from.labels, to.labels);
 }
 
+Sampler sampler_kind(const Config& config) {
+  return config.privacy && config.privacy->sampler == Sampler::poisson ? Sampler::poisson
+                                                                       : Sampler::fixed;
+}
+
+// At what rate an agent draws, where all do not draw alike.
+std::vector<BatchSampler> own_samplers(const RunParts& parts) {
+  std::vector<BatchSampler> samplers;
+  const auto batch = parts.config.algorithm.batch;
+  for (const auto size : parts.own_sizes())
+    samplers.emplace_back(sampler_kind(parts.config), size, batch == 0 ? size : batch);
+  return samplers;
+}
+
+std::shared_ptr<const RunPrivacy> build_privacy(const RunParts& parts,
+                                                std::shared_ptr<AccountantCache> accounts) {
+  auto config = parts.config;
+  const auto dim = parts.facts.dim;
+  const auto samplers = own_samplers(parts);
+  const auto budgets = config.privacy ? config.privacy->budgets : std::vector<double>{};
+  // Who has one agent's data makes that agent's promise.
+  if (parts.data.holder && !budgets.empty()) config.privacy->epsilon = budgets[*parts.data.holder];
+  if (!config.privacy || parts.data.holder || (samplers.empty() && budgets.empty()))
+    return std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(accounts),
+                                              shared_noise(config, parts.network.get()));
+  std::vector<AgentTerms> terms;
+  for (std::size_t agent = 0; agent < parts.facts.agents; ++agent)
+    terms.push_back({samplers.empty() ? parts.sampler() : samplers[agent],
+                     budgets.empty() ? config.privacy->epsilon : budgets[agent]});
+  return RunPrivacy::unlike(config, terms, dim, std::move(accounts));
+}
+
+// What differs between agents and rounds; null where nothing does.
+std::shared_ptr<const ReleasePlan> release_plan(const RunParts& parts) {
+  const auto& privacy = *parts.privacy;
+  ReleasePlan plan{.samplers = own_samplers(parts)};
+  const bool noised = privacy.agents_differ() || rounds_differ(parts.config);
+  if (plan.samplers.empty() && !noised) return nullptr;
+  if (rounds_differ(parts.config))
+    for (const auto& phase : parts.config.privacy->phases) {
+      plan.ends.push_back((plan.ends.empty() ? 0 : plan.ends.back()) + phase.rounds);
+      plan.clips.push_back(parts.config.algorithm.clip);
+      plan.clips.back().tau *= phase.clip;
+    }
+  for (std::size_t agent = 0; noised && agent < parts.facts.agents; ++agent)
+    for (std::size_t phase = 0; phase < plan.phases(); ++phase) {
+      const auto& own = privacy.of(agent);
+      plan.noise.push_back(own.own_sigma(phase));
+      if (own.secure()) plan.secure.push_back(own.secure(phase));
+    }
+  return std::make_shared<const ReleasePlan>(std::move(plan));
+}
+
+// With the largest clip and noise where they differ: what bounds rest on.
+void follow_plan(std::shared_ptr<const ReleasePlan> plan, GradientOptions& options) {
+  if (!plan) return;
+  for (const auto& clip : plan->clips) options.clip.tau = std::max(options.clip.tau, clip.tau);
+  for (const double stddev : plan->noise)
+    options.noise_stddev = std::max(options.noise_stddev, stddev);
+  options.plan = std::move(plan);
+}
+
 // As the data tells it, or the config where a caller's does not.
 ImageShape shape_of_images(const RunParts& parts) {
   const auto& told = parts.data.scaling.transform.image;
@@ -273,8 +344,16 @@ ImageShape shape_of_images(const RunParts& parts) {
 }  // namespace
 
 BatchSampler RunParts::sampler() const {
-  const bool poisson = config.privacy && config.privacy->sampler == Sampler::poisson;
-  return {poisson ? Sampler::poisson : Sampler::fixed, facts.samples_per_agent, facts.batch};
+  return {sampler_kind(config), facts.samples_per_agent, facts.batch};
+}
+
+Problem RunParts::problem() const {
+  return {*model, *data.train, facts.agents, data.holder, own_sizes()};
+}
+
+std::span<const std::size_t> RunParts::own_sizes() const {
+  if (config.weigh == CountedAlike::records || data.holder) return {};
+  return data.sizes;
 }
 
 RunParts assemble(const Config& given, Sources sources) {
@@ -309,9 +388,7 @@ RunParts assemble(const Config& given, Sources sources) {
           parts.start.size(), " entries, but the model has d = ", dim);
   parts.make = sources.algorithm ? std::move(sources.algorithm) : parts.algorithm().make;
   draw_output(config, parts.facts);
-  parts.privacy =
-      std::make_shared<const RunPrivacy>(config, parts.sampler(), dim, std::move(sources.accounts),
-                                         shared_noise(config, parts.network.get()));
+  parts.privacy = build_privacy(parts, std::move(sources.accounts));
   const auto& notes = parts.privacy->notes();
   parts.facts.notes.insert(parts.facts.notes.end(), notes.begin(), notes.end());
   auto& algorithm = parts.config.algorithm;
@@ -327,36 +404,38 @@ RunParts assemble(const Config& given, Sources sources) {
 AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
   const auto& [config, facts] = std::tie(parts.config, parts.facts);
   const auto& algorithm = config.algorithm;
-  return {.problem = parts.problem(),
-          .network = parts.network.get(),
-          .compressor = *parts.compressor,
-          .pool = pool,
-          .start = parts.start,
-          .eta = algorithm.step,
-          .gamma = algorithm.consensus,
-          .gossip = algorithm.gossip,
-          .local_steps = algorithm.local_steps,
-          .rounds = algorithm.rounds,
-          .trigger = algorithm.trigger.value_or(1),
-          .mask = algorithm.mask,
-          .acceleration = algorithm.acceleration,
-          .dense = parts.dense,
-          .precision = config.run.precision,
-          .gradients = {.sampler = parts.sampler(),
-                        .clip = algorithm.clip,
-                        .clip_target = algorithm.clip_target,
-                        .augment = algorithm.augment,
-                        .image = config.model.image,
-                        .noise_stddev = parts.privacy->own_sigma(),
-                        .pairs = parts.privacy->pairs(),
-                        .pair_stddev = parts.privacy->pair_sigma(),
-                        .momentum = algorithm.momentum,
-                        .seed = config.run.seed,
-                        .secure = parts.privacy->secure()},
-          .soteriafl = {.shift = facts.compression.shift,
-                        .snapshot = algorithm.snapshot.value_or(
-                            static_cast<double>(facts.batch) /
-                            static_cast<double>(facts.samples_per_agent))}};
+  AlgorithmSetup setup{.problem = parts.problem(),
+                       .network = parts.network.get(),
+                       .compressor = *parts.compressor,
+                       .pool = pool,
+                       .start = parts.start,
+                       .eta = algorithm.step,
+                       .gamma = algorithm.consensus,
+                       .gossip = algorithm.gossip,
+                       .local_steps = algorithm.local_steps,
+                       .rounds = algorithm.rounds,
+                       .trigger = algorithm.trigger.value_or(1),
+                       .mask = algorithm.mask,
+                       .acceleration = algorithm.acceleration,
+                       .dense = parts.dense,
+                       .precision = config.run.precision,
+                       .gradients = {.sampler = parts.sampler(),
+                                     .clip = algorithm.clip,
+                                     .clip_target = algorithm.clip_target,
+                                     .augment = algorithm.augment,
+                                     .image = config.model.image,
+                                     .noise_stddev = parts.privacy->own_sigma(),
+                                     .pairs = parts.privacy->pairs(),
+                                     .pair_stddev = parts.privacy->pair_sigma(),
+                                     .momentum = algorithm.momentum,
+                                     .seed = config.run.seed,
+                                     .secure = parts.privacy->secure()},
+                       .soteriafl = {.shift = facts.compression.shift,
+                                     .snapshot = algorithm.snapshot.value_or(
+                                         static_cast<double>(facts.batch) /
+                                         static_cast<double>(facts.samples_per_agent))}};
+  follow_plan(release_plan(parts), setup.gradients);
+  return setup;
 }
 
 RunData join_agents(std::span<const Dataset> agents, std::shared_ptr<const Dataset> test) {

@@ -167,7 +167,7 @@ Variances gradient_variances(const RunParts& parts, const Scales& scales) {
     samples = std::min(samples, algorithm.clip.tau * algorithm.clip.tau);
   const auto& privacy = *parts.privacy;
   const auto dim = static_cast<double>(parts.facts.dim);
-  const double noise = dim * privacy.own_sigma() * privacy.own_sigma();
+  const double noise = dim * privacy.own_variance();
   if (meeting == Meeting::aggregator) return {samples + noise, samples / agents + noise};
   // What a server gets is as much noisier as compression makes it.
   const double sent = meeting == Meeting::server ? parts.facts.compression.omega.value_or(0) : 0;

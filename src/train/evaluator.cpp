@@ -80,6 +80,23 @@ double consensus_error(const Rows& X, std::span<const double> mean) {
   return error <= 1e-30 * squared_norm(mean) ? 0 : error;
 }
 
+// The records that count; where every agent counts the same, with weights that make it so.
+std::optional<Dataset> counted_train(const Problem& problem) {
+  const auto& train = problem.train;
+  auto counted = counted_rows(train);
+  if (problem.sizes.empty()) return counted;
+  const std::size_t m = problem.samples_per_agent();
+  const double most = static_cast<double>(m);
+  std::vector<float> weights;
+  for (std::size_t row = 0; row < train.rows(); ++row)
+    if (!train.is_void(row))
+      weights.push_back(static_cast<float>(train.weight(row) * most /
+                                           static_cast<double>(problem.sizes[row / m])));
+  if (!counted) counted = train;
+  counted->weights = std::move(weights);
+  return counted;
+}
+
 }  // namespace
 
 Evaluation evaluate_point(const Model& model, const Dataset& data, std::span<const double> x,
@@ -113,7 +130,7 @@ double majority_rate(const Dataset& data) { return class_rate(data, *majority_cl
 
 Evaluator::Evaluator(const Problem& problem, const Dataset* test, ThreadPool& pool)
     : problem_(problem),
-      counted_train_(counted_rows(problem.train)),
+      counted_train_(counted_train(problem)),
       counted_test_(test ? counted_rows(*test) : std::nullopt),
       train_(counted_train_ ? *counted_train_ : problem.train),
       test_(counted_test_ ? &*counted_test_ : test),

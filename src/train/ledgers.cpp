@@ -46,18 +46,20 @@ void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, 
   const auto hosted = trainer.hosted();
   allow_ledgers(hosted.size());
   before_ = trainer.privacy().statistics().releases;
+  const auto& config_privacy = *config.privacy;
   for (const auto agent : hosted) {
+    const auto& own = trainer.privacy().of(agent);
     const auto file = folder / "ledger" / ("agent-" + std::to_string(agent) + ".ledger");
     const LedgerHeader header{.run_id = run_of_ledger(file, trainer),
                               .agent = agent,
-                              .sampler = std::string(choice_text(config.privacy->sampler)),
-                              .adjacency = std::string(choice_text(config.privacy->adjacency)),
-                              .records = trainer.facts().samples_per_agent,
-                              .batch = trainer.facts().batch,
-                              .noise_stddev = trainer.parts().sigma(),
+                              .sampler = std::string(choice_text(config_privacy.sampler)),
+                              .adjacency = std::string(choice_text(config_privacy.adjacency)),
+                              .records = own.sampler().records(),
+                              .batch = own.sampler().batch(),
+                              .noise_stddev = own.least_charged_sigma(),
                               .clip = config.algorithm.clip.tau,
-                              .delta = config.privacy->delta,
-                              .epsilon = config.privacy->epsilon};
+                              .delta = config_privacy.delta,
+                              .epsilon = own.budget()};
     ledgers_.push_back(started || std::filesystem::exists(file)
                            ? Ledger::resume(file, header, started ? before_ + at_least : at_least)
                            : Ledger::create(file, header));
@@ -68,14 +70,24 @@ void Ledgers::open(const std::filesystem::path& folder, const Trainer& trainer, 
 }
 
 void Ledgers::charge(const Trainer& trainer, std::uint32_t round) {
-  raise(trainer.releases() + 1, round);
+  raise(trainer, trainer.releases() + 1, round);
 }
 
-void Ledgers::catch_up(const Trainer& trainer) { raise(trainer.releases(), trainer.round()); }
+void Ledgers::catch_up(const Trainer& trainer) {
+  raise(trainer, trainer.releases(), trainer.round());
+}
 
-void Ledgers::raise(std::uint64_t charges, std::uint32_t round) {
-  for (auto& ledger : ledgers_)
-    while (ledger.view().charges < before_ + charges) ledger.charge(round);
+// A charge that is one of several counts as the release of the round that it would be if each round
+// were released once, as RunPrivacy counts it: with phases, of this round or a later one, which are
+// never cheaper.
+void Ledgers::raise(const Trainer& trainer, std::uint64_t charges, std::uint32_t round) {
+  for (auto& ledger : ledgers_) {
+    const auto& own = trainer.privacy().of(ledger.view().header.agent);
+    while (ledger.view().charges < before_ + charges) {
+      const auto place = ledger.view().charges - before_ + 1;
+      ledger.charge(round, own.charged_sigma(place), own.sampler().batch());
+    }
+  }
 }
 
 std::uint64_t Ledgers::charges() const {

@@ -16,6 +16,10 @@ std::shared_ptr<const Dataset> deal(const Dataset& train, const Config& config) 
       dealt_rows(train, agents, partition_rows(train, agents, config.split, config.run.seed)));
 }
 
+std::vector<std::size_t> sizes_of(const Dataset& train, const Config& config) {
+  return dealt_sizes(train.rows(), config.network.agents, config.split, config.run.seed);
+}
+
 // All that load_data looks at.
 std::string key_of(const DataOptions& data) {
   std::string key;
@@ -41,10 +45,15 @@ DataOptions data_options(const Config& config) {
 
 RunData deal_data(DataPair pair, const Config& config) {
   auto train = deal(pair.train, config);
+  auto sizes = sizes_of(pair.train, config);
   std::shared_ptr<const Dataset> test;
   if (pair.test) test = std::make_shared<const Dataset>(std::move(*pair.test));
-  return {std::move(train), std::move(test), std::move(pair.source), std::move(pair.warning),
-          pair.scaling};
+  return {.train = std::move(train),
+          .test = std::move(test),
+          .source = std::move(pair.source),
+          .warning = std::move(pair.warning),
+          .scaling = pair.scaling,
+          .sizes = std::move(sizes)};
 }
 
 RunData load_run_data(const Config& config, const LoadProgress& reading) try {
@@ -75,7 +84,12 @@ RunData RunDataCache::get(const Config& config, const LoadProgress& reading) {
   if (!train) slot = train = deal(pair->train, config);
   std::shared_ptr<const Dataset> test;
   if (pair->test) test = {pair, &*pair->test};
-  return {std::move(train), std::move(test), pair->source, pair->warning, pair->scaling};
+  return {.train = std::move(train),
+          .test = std::move(test),
+          .source = pair->source,
+          .warning = pair->warning,
+          .scaling = pair->scaling,
+          .sizes = sizes_of(pair->train, config)};
 }
 
 }  // namespace porter

@@ -137,7 +137,7 @@ std::optional<Checkpoint> RunFolder::checkpoint_for(const Trainer& trainer) cons
 void RunFolder::begin_extension(const Trainer& trainer, const Checkpoint& checkpoint) {
   if (!trainer.may_release())
     fail(ErrorKind::privacy, "cannot extend: the budget of ", path_.string(),
-         ", epsilon = ", trainer.config().privacy->epsilon, ", is spent: its ", trainer.releases(),
+         ", epsilon = ", trainer.privacy().budget(), ", is spent: its ", trainer.releases(),
          " releases cost ", rounded_up(trainer.privacy().epsilon(trainer.releases()).value_or(0)),
          " and one more would cost more. A ledger keeps the budget that it was opened with");
   save_checkpoint(checkpoint_file(), checkpoint);

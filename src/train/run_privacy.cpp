@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "data/measure.hpp"
 #include "model_start.hpp"
@@ -40,6 +41,15 @@ double statistics_distance(const Config& config) {
     entries +=
         1 + static_cast<double>(statistic_size(statistic, statistic_columns(schema, statistic)));
   return entries * 0x1.0001p-96;
+}
+
+using SecureNoises = std::vector<std::shared_ptr<const SecureNoise>>;
+
+// Of a round in any phase.
+double largest_distance(const std::shared_ptr<const SecureNoise>& one, const SecureNoises& phases) {
+  double largest = one->statistical_distance();
+  for (const auto& noise : phases) largest = std::max(largest, noise->statistical_distance());
+  return largest;
 }
 
 }  // namespace
@@ -127,6 +137,28 @@ void RunPrivacy::calibrate() {
   }
 }
 
+double RunPrivacy::own_sigma(std::size_t phase) const {
+  if (!config_.privacy || config_.privacy->phases.empty()) return own_sigma();
+  const auto& factors = config_.privacy->phases[phase];
+  return own_sigma() * factors.noise * factors.clip;
+}
+
+const std::shared_ptr<const SecureNoise>& RunPrivacy::secure(std::size_t phase) const {
+  return secure_phases_.empty() ? secure_ : secure_phases_[phase];
+}
+
+double RunPrivacy::least_charged_sigma() const {
+  double least = 1;
+  const auto& phases = config_.privacy->phases;
+  if (!phases.empty()) least = std::ranges::min(phases, {}, &NoisePhase::noise).noise;
+  return sigma_ * least;
+}
+
+double RunPrivacy::charged_sigma(std::uint64_t round) const {
+  const auto& phases = config_.privacy->phases;
+  return phases.empty() ? sigma_ : sigma_ * phases[phase_of(phases, round)].noise;
+}
+
 void RunPrivacy::make_secure(std::size_t dim) {
   if (!claims_guarantee(config_) || sigma_ == 0 || tau_ == 0) return;
   SecureNoise::Shared shared;
@@ -134,15 +166,28 @@ void RunPrivacy::make_secure(std::size_t dim) {
     shared = {.stddev = pair_sigma(),
               .most_pairs = most_pairs(*shared_->pairs),
               .vectors = shared_->pairs->agents + shared_->pairs->pairs.size()};
-  secure_ = std::make_shared<const SecureNoise>(
-      own_sigma(), sampler_.sensitivity(config_.privacy->adjacency, tau_), dim, shared);
+  const auto made = [&](double stddev, double tau) {
+    return std::make_shared<const SecureNoise>(
+        stddev, sampler_.sensitivity(config_.privacy->adjacency, tau), dim, shared);
+  };
+  secure_ = made(own_sigma(), tau_);
+  const auto& phases = config_.privacy->phases;
+  for (std::size_t i = 0; i < phases.size(); ++i)
+    secure_phases_.push_back(made(own_sigma(i), tau_ * phases[i].clip));
 }
 
 // The statistics come before, where there are any.
 double RunPrivacy::calibrated_sigma(const BatchSampler& sampler, double target,
                                     std::uint64_t steps) const {
   const auto unit = sampler.event(config_.privacy->adjacency, 1.0, tau_, steps);
-  const double z = cache_->noise_multiplier(unit, target, accounted_delta_, before_);
+  const auto phases = like_rounds(config_.privacy->phases, steps);
+  std::vector<PrivacyEvent> events(phases.size(), unit);
+  for (std::size_t i = 0; i < phases.size(); ++i)
+    std::tie(events[i].steps, events[i].noise_multiplier) =
+        std::tuple(phases[i].steps, phases[i].noise);
+  const double z = events.size() == 1 && events.front().noise_multiplier == 1
+                       ? cache_->noise_multiplier(unit, target, accounted_delta_, before_)
+                       : cache_->noise_scale(events, target, accounted_delta_, before_);
   const double sigma = z * tau_ / static_cast<double>(sampler.batch());
   // Rounding to the grid raises the sensitivity by at most 1e-3.
   return claims_guarantee(config_) ? sigma * (1 + 2e-3) : sigma;
@@ -172,56 +217,104 @@ bool RunPrivacy::two_gradients() const {
   return find_algorithm(config_.algorithm.name).two_gradients;
 }
 
-PrivacyEvent RunPrivacy::event(std::uint64_t releases) const {
-  const auto adjacency = config_.privacy->adjacency;
-  if (!secure_) return sampler_.event(adjacency, sigma_, tau_, releases);
-  const auto event = sampler_.secure_event(adjacency, sigma_, tau_, releases);
+// Steps with the noise multiplier that is this factor of the run's.
+PrivacyEvent RunPrivacy::event(std::uint64_t steps, double noise) const {
+  const auto made = secure_ ? &BatchSampler::secure_event : &BatchSampler::event;
+  return (sampler_.*made)(config_.privacy->adjacency, sigma_ * noise, tau_, steps);
+}
+
+// That of a phase must not cost more than is charged for it.
+void RunPrivacy::check_grid(std::size_t phase) const {
+  const auto& phases = config_.privacy->phases;
+  const auto charged = event(1, phases.empty() ? 1 : phases[phase].noise).noise_multiplier;
+  const auto& noise = *secure(phase);
   // The grid costs an agent's own noise, and the whole is worth as many times as much.
   const double gain = shared_ ? shared_->worth.gain : 1;
-  const double multiplier = gain * secure_->accounted_stddev() * records_moved(adjacency) /
-                            secure_->accounted_sensitivity();
-  require(event.noise_multiplier <= multiplier, ErrorKind::privacy,
+  const double multiplier = gain * noise.accounted_stddev() *
+                            records_moved(config_.privacy->adjacency) /
+                            noise.accounted_sensitivity();
+  require(charged <= multiplier, ErrorKind::privacy,
           "the grid of the secure noise costs more than is charged for it: noise multiplier ",
-          multiplier, ", expected at least ", event.noise_multiplier);
-  return event;
+          multiplier, ", expected at least ", charged);
+}
+
+// So many releases; what is repeated counts as one more of a later phase.
+std::vector<PrivacyEvent> RunPrivacy::events(std::uint64_t releases) const {
+  std::vector<PrivacyEvent> list;
+  for (const auto& [steps, noise] : like_rounds(config_.privacy->phases, releases))
+    list.push_back(event(steps, noise));
+  return list;
 }
 
 void RunPrivacy::account() {
   accounted_ = true;
   const std::uint64_t rounds = config_.algorithm.rounds;
   if (two_gradients()) return;
-  curve_ = cache_->curve(event(rounds), accounted_delta_, before_);
+  auto before = before_;
+  std::uint64_t start = 0;
+  for (const auto& stretch : events(rounds)) {
+    stretches_.push_back({start, cache_->curve(stretch, accounted_delta_, before)});
+    before.push_back(stretch);
+    start += stretch.steps;
+  }
   if (!secure_) return;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, secure_phases_.size()); ++i) check_grid(i);
   const double budget = config_.privacy->epsilon;
-  const double distance =
-      static_cast<double>(rounds) * secure_->statistical_distance() + statistics_distance(config_);
-  require((1 + std::exp(std::min(budget, curve_->upper(rounds)))) * distance <=
-              kSecureShare * config_.privacy->delta,
+  const double distance = static_cast<double>(rounds) * largest_distance(secure_, secure_phases_) +
+                          statistics_distance(config_);
+  const double end = exact_epsilon(rounds);
+  require((1 + std::exp(std::min(budget, end))) * distance <= kSecureShare * config_.privacy->delta,
           ErrorKind::privacy, "privacy.delta: ", config_.privacy->delta,
           " is too small for the precision of the secure noise over ", rounds, " rounds");
   // The largest count within the budget; mostly all rounds, as sigma was made for them.
-  std::uint64_t allowed = curve_->upper(rounds) <= budget ? rounds : 0, refused = rounds + 1;
+  std::uint64_t allowed = end <= budget ? rounds : 0, refused = rounds + 1;
   while (refused - allowed > 1) {
     const auto middle = allowed + (refused - allowed) / 2;
-    (curve_->exact(middle) <= budget ? allowed : refused) = middle;
+    (exact_epsilon(middle) <= budget ? allowed : refused) = middle;
   }
   most_releases_ = allowed;
 }
 
+// The one that the last of so many releases belongs to.
+const RunPrivacy::Stretch& RunPrivacy::stretch_at(std::uint64_t releases) const {
+  auto at = stretches_.size() - 1;
+  while (at > 0 && stretches_[at].start >= releases) --at;
+  return stretches_[at];
+}
+
+// Up to the config's rounds.
+double RunPrivacy::exact_epsilon(std::uint64_t releases) const {
+  const auto& [start, curve] = stretch_at(releases);
+  return curve->exact(releases - start);
+}
+
 bool RunPrivacy::allows(std::uint64_t releases) const {
+  if (agents_differ())
+    return std::ranges::all_of(agents_, [&](const auto& own) { return own->allows(releases); });
   if (releases <= most_releases_) return true;
   const auto bounds = interval(releases);
   return bounds && bounds->upper <= config_.privacy->epsilon;
 }
 
 std::optional<double> RunPrivacy::epsilon(std::uint64_t releases) const {
+  if (agents_differ()) {
+    std::optional<double> largest = 0.0;
+    for (const auto& own : agents_) {
+      const auto cost = own->epsilon(releases);
+      if (!cost) return std::nullopt;
+      largest = std::max(*largest, *cost);
+    }
+    return largest;
+  }
   if (!accounted_) return std::nullopt;
   if (releases == 0 && before_.empty()) return 0;
-  if (curve_ && releases <= config_.algorithm.rounds) return curve_->upper(releases);
-  return interval(releases)->upper;
+  if (stretches_.empty() || releases > config_.algorithm.rounds) return interval(releases)->upper;
+  const auto& [start, curve] = stretch_at(releases);
+  return curve->upper(releases - start);
 }
 
 std::optional<EpsilonInterval> RunPrivacy::interval(std::uint64_t releases) const {
+  if (agents_differ()) return worst(releases).interval(releases);
   if (!accounted_) return std::nullopt;
   if (releases == 0 && before_.empty())
     return EpsilonInterval{.lower = 0, .upper = 0, .method = "nothing released"};
@@ -232,10 +325,12 @@ EpsilonInterval RunPrivacy::computed_interval(std::uint64_t releases) const {
   if (two_gradients())
     return svrg_epsilon(sampler_, config_.privacy->adjacency, sigma_, tau_, releases,
                         accounted_delta_);
-  if (curve_ && releases == config_.algorithm.rounds) return curve_->interval();
-  auto events = before_;
-  events.push_back(event(releases));
-  return privacy::epsilon(events, accounted_delta_);
+  if (!stretches_.empty() && releases == config_.algorithm.rounds)
+    return stretches_.back().curve->interval();
+  auto all = before_;
+  const auto training = events(releases);
+  all.insert(all.end(), training.begin(), training.end());
+  return privacy::epsilon(all, accounted_delta_);
 }
 
 // Of the statistics alone.
@@ -244,6 +339,12 @@ EpsilonInterval RunPrivacy::statistics_interval() const {
 }
 
 PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
+  if (agents_differ()) {
+    auto out = worst(releases).statement(releases);
+    out.sentence = sentence(releases);
+    list_agents(releases, out);
+    return out;
+  }
   PrivacyStatement out;
   out.sentence = sentence(releases);
   if (sigma_ > 0) out.noise = secure_ ? NoiseSource::secret : NoiseSource::simulated;
@@ -261,11 +362,12 @@ PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
     out.target_epsilon = privacy->epsilon;
   }
   out.epsilon = interval(releases);
+  list_phases(out);
   if (accounted_ && !before_.empty())
     out.parts = {.statistics = statistics_.releases,
                  .statistics_sigma = statistics_.sigma,
                  .statistics_epsilon = statistics_interval().upper,
-                 .training_epsilon = privacy::epsilon(event(releases), accounted_delta_).upper};
+                 .training_epsilon = privacy::epsilon(events(releases), accounted_delta_).upper};
   if (shared_ && sigma_ > 0)
     out.shared = {.shape = config_.privacy->shape,
                   .colluders = config_.privacy->colluders,
@@ -279,6 +381,9 @@ PrivacyStatement RunPrivacy::statement(std::uint64_t releases) const {
 
 std::string RunPrivacy::sentence(std::uint64_t releases) const {
   if (!config_.privacy) return "no noise is added: not private";
+  if (agents_differ())
+    return concat(worst(releases).sentence(releases), ", of the worst of ", agents_.size(),
+                  " agents, each with a rate and noise of its own");
   const auto& privacy = *config_.privacy;
   if (sigma_ == 0) return "sigma = 0, no noise is added: not private";
   const auto bounds = interval(releases);

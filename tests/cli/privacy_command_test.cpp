@@ -49,6 +49,25 @@ TEST(PrivacyCommand, SigmaEpsilonAndDeltaAgree) {
   EXPECT_NEAR(json_of("delta --epsilon 0.8" + with).at("delta"), 1e-5, 2e-7);
 }
 
+TEST(PrivacyCommand, ComposesPhases) {
+  const std::string rest = " --m 1000 --batch 20 --delta 1e-5 --rounds 200";
+  const auto phased = json_of("sigma --epsilon 0.8 --phases 100x1.25,100x0.8x3" + rest);
+  EXPECT_EQ(phased.at("phases"), "100x1.25,100x0.8x3");
+  const double sigma = phased.at("sigma");
+  const auto cost = [&](double factor) {
+    return json_of("epsilon --phases 100x1.25,100x0.8 --sigma " + std::to_string(sigma * factor) +
+                   rest)
+        .at("epsilon")
+        .get<double>();
+  };
+  EXPECT_LE(cost(1 + 1e-5), 0.8);
+  EXPECT_GT(cost(1 - 1e-3), 0.8);
+  EXPECT_EQ(json_of("sigma --epsilon 0.8 --phases 50x1,150x1" + rest).at("sigma"),
+            json_of("sigma --epsilon 0.8" + rest).at("sigma"));
+  for (const char* bad : {"--phases 100x1", "--phases 200", "--sampler shuffle --phases 200x1"})
+    EXPECT_EQ(privacy(std::string("epsilon --sigma 1 ") + bad + rest).exit_code, 2) << bad;
+}
+
 TEST(PrivacyCommand, TabulatesThePapersClaims) {
   const auto cells = json_of("table");
   ASSERT_EQ(cells.size(), 16U);

@@ -36,6 +36,10 @@ TEST(CudaOffer, RefusesTheRestByName) {
                          "does not offer algorithm.name = \"lead\"; it has porter-dp, "));
   EXPECT_TRUE(is_refused({"algorithm.name=dsgd", "network.dropout=0.1"}, "a network that changes"));
   EXPECT_TRUE(is_refused({"privacy.sampler=poisson"}, "privacy.sampler = \"poisson\""));
+  EXPECT_TRUE(is_refused({"data.weigh=agents"}, "agents with rates or noise of their own"));
+  EXPECT_TRUE(
+      is_refused({"privacy.budgets=[1, 1, 1, 2]"}, "agents with rates or noise of their own"));
+  EXPECT_TRUE(is_refused({"privacy.phases=2x1,1x0.5"}, "rounds that differ"));
   EXPECT_TRUE(is_refused({"privacy.shape=pairwise", "algorithm.compressor=identity"},
                          "noise that neighbours share"));
   EXPECT_TRUE(is_refused({"model.name=softmax", "model.lambda=0.1", "algorithm.batch=2"},

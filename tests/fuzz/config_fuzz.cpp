@@ -16,7 +16,13 @@ std::vector<std::string> fuzz_seeds() {
               porter::parse_config("[model]\nname = \"layers\"\nlayers = [\"conv:4x3/2+1\", "
                                    "\"groupnorm:2\", \"tanh\", \"avgpool:2\"]\n",
                                    "seed.toml")),
-          "algorithm.rounds=7", "data.split=\"by-label:2\""};
+          porter::to_toml(porter::parse_config(
+              "[data]\nsplit = \"sizes:2,1\"\nweigh = \"agents\"\n[network]\nagents = 2\n"
+              "[algorithm]\nrounds = 10\n[privacy]\nbudgets = [2, 0.5]\n"
+              "phases = \"5x1,5x0.5x2\"\n",
+              "seed.toml")),
+          "algorithm.rounds=7",
+          "data.split=\"by-label:2\""};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

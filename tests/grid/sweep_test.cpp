@@ -268,6 +268,22 @@ TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
   EXPECT_NO_THROW(load_config(dir_ / "out" / "best.toml"));
 }
 
+// Seconds that are measured differ from run to run; those that are modelled do not, and stay.
+TEST_F(SweepTest, ModelledSecondsAreKept) {
+  const auto seconds = [&](const std::string& compute, const char* folder) {
+    const auto result = run_sweep(sweep({{"network.compute", compute}}), dir_ / folder,
+                                  ExistingRun::refuse, {.jobs = 1});
+    std::vector<double> list;
+    for (const auto& setting : result->ranked)
+      for (const auto& run : setting.runs) list.push_back(run.rows.back().seconds);
+    return list;
+  };
+  const auto once = seconds("0.5", "once");
+  ASSERT_FALSE(once.empty());
+  for (const double value : once) EXPECT_GT(value, 0.5);
+  EXPECT_EQ(once, seconds("0.5", "again"));
+}
+
 TEST_F(SweepTest, BadSettingsAreRowsWithReasons) {
   const auto grid = sweep({{"algorithm.consensus", "0.2,2"},
                            {"algorithm.step", "0.1,1e9"},

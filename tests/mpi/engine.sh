@@ -33,6 +33,13 @@ same)
       same $algorithm.1 $algorithm.mpi$ranks
     done
   done
+  # Agents with rates and noise of their own, in rounds that differ.
+  unlike="--set data.split=sizes:5,4,3,2,1 --set data.weigh=agents --set privacy.budgets=[8,4,4,2,1]
+    --set privacy.phases=20x1,40x0.5x2"
+  "$porter" run c.toml $unlike --out unlike.1 > log 2>&1
+  "$@" -n 3 "$porter" run c.toml $unlike --set run.engine=mpi --out unlike.mpi > log 2>&1 ||
+    { cat log; exit 1; }
+  same unlike.1 unlike.mpi
   "$@" -n 1 "$porter" run c.toml --set run.engine=mpi --trace nowhere/t --out traced > log 2>&1 && exit 1
   grep -q "cannot create nowhere/t.0" log || { cat log; exit 1; }
   ;;

@@ -94,6 +94,14 @@ same)
   "$porter" run "$config" --out sim >log 2>&1
   "$porter" cluster "$config" --insecure-test-noise --out run >log 2>&1 || fail "$(grep evaluate "$config")"
   for name in X x_mean; do cmp <(array sim $name) <(array run $name); done
+  # Agents with rates and noise of their own, in rounds that differ; each has its own promise.
+  unlike="--set data.split=sizes:5,4,3,2,1 --set data.weigh=agents --set privacy.budgets=[8,4,4,2,1]
+    --set privacy.phases=20x1,40x0.5x2"
+  "$porter" run c.toml $unlike --out unlike >log 2>&1
+  "$porter" cluster c.toml $unlike --out unlike.run --insecure-test-noise >log 2>&1 || fail "unlike"
+  same unlike unlike.run
+  cmp <(grep -A1 target_epsilon unlike/privacy.json) <(grep -A1 target_epsilon unlike.run/privacy.json)
+  grep -q '"target_epsilon": 1.0' unlike.run/agents/agent-4/privacy.json
   ;;
 killed)
   set_rounds 4

@@ -76,6 +76,9 @@ AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
   require(!shares_noise(config), ErrorKind::usage, options.config,
           ": privacy.shape: the audit is of agents whose noise is independent, found \"",
           choice_text(config.privacy->shape), "\"");
+  require(!agents_differ(config) && !rounds_differ(config), ErrorKind::usage, options.config,
+          ": data.weigh, privacy.budgets, privacy.phases: the audit is of agents and rounds that "
+          "are alike");
   options.adjacency = config.privacy->adjacency;
   options.noise = config.privacy->noise;
   auto setting =

@@ -51,9 +51,9 @@ void print_epsilon(const PrivacyArguments& options) {
     return concat("epsilon = ", rounded_up(privacy::epsilon(unamplified, delta).upper),
                   " at delta = ", delta);
   });
-  const auto event = mechanism.event();
-  const auto interval = privacy::epsilon(event, delta);
-  const double renyi = renyi_epsilon(std::span(&event, 1), delta);
+  const auto events = mechanism.events();
+  const auto interval = privacy::epsilon(events, delta);
+  const double renyi = renyi_epsilon(events, delta);
   auto text = fmt::format(
       "delta          {:g}\n"
       "epsilon        {}  (certified)\n"
@@ -80,8 +80,7 @@ void print_delta(const PrivacyArguments& options) {
     return concat("delta = ", rounded_up(privacy::delta(std::span(&unamplified, 1), epsilon)),
                   " at epsilon = ", epsilon);
   });
-  const auto event = mechanism.event();
-  const double value = privacy::delta(std::span(&event, 1), epsilon);
+  const double value = privacy::delta(mechanism.events(), epsilon);
   print(mechanism,
         fmt::format("epsilon        {:g}\ndelta          {}  (certified)\n", epsilon,
                     rounded_up(value)),
@@ -99,9 +98,10 @@ void print_sigma(PrivacyArguments options) {
     return concat("sigma = ", rounded_up(*mechanism.sigma_of(multiplier)),
                   " for epsilon = ", target, " at delta = ", delta);
   });
-  const double multiplier = calibrate_noise_multiplier(mechanism.event(), target, delta);
+  mechanism.multiplier = 1;
+  const double multiplier = calibrate_noise_scale(mechanism.events(), target, delta);
   mechanism.multiplier = multiplier;
-  const auto interval = privacy::epsilon(mechanism.event(), delta);
+  const auto interval = privacy::epsilon(mechanism.events(), delta);
   const auto sigma = mechanism.sigma_of(multiplier);  // what is asked for, where there is a b
   print(mechanism,
         fmt::format("delta          {:g}\n"
@@ -153,7 +153,8 @@ void add_privacy_command(App& app) {
       "sigma", "the least noise that keeps an epsilon",
       "sigma is the standard deviation on the averaged gradient, to 1e-4 relative from above; "
       "with\n"
-      "--q and no --batch the noise multiplier is given.\n"
+      "--q and no --batch the noise multiplier is given. With --phases it is that of a factor of "
+      "1.\n"
       "Example: porter privacy sigma --m 3256 --batch 32 --rounds 3256 --delta 1e-5 --epsilon 1");
   options->delta.add_to(*keeping);
   keeping->add_option("--epsilon", options->epsilon, "Epsilon to keep", "EPSILON")->required();

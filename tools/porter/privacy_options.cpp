@@ -7,6 +7,7 @@
 
 #include "io/json.hpp"
 #include "porter/core/error.hpp"
+#include "porter/privacy/phases.hpp"
 #include "privacy/paper.hpp"
 
 namespace porter::cli {
@@ -27,6 +28,10 @@ void MechanismOptions::add_to(App& command) {
   command.add_option("--q", rate, "Rate of Poisson sampling (default: b / m)", "Q");
   command.add_option("--clip", clip, "Largest norm tau of a clipped gradient", "TAU");
   command.add_option("--rounds", rounds, "Rounds T", "T")->required();
+  command.add_option("--phases", phases,
+                     "Rounds that differ: factors of the noise multiplier (a factor of the clip, "
+                     "which the noise follows, changes nothing)",
+                     "ROUNDSxNOISE,...");
   command.add_flag("--json", json, "Print JSON");
 }
 
@@ -49,6 +54,20 @@ PrivacyEvent MechanismOptions::event() const {
   require(kind.has_value(), ErrorKind::usage, "--sampler ", choice_text(sampler),
           ": no certified amplification; expected fixed, poisson or full");
   return event_with(*kind);
+}
+
+std::vector<PrivacyEvent> MechanismOptions::events() const {
+  if (phases.empty()) return {event()};
+  const auto list = parse_phases(phases);
+  require(total_rounds(list) == static_cast<std::uint64_t>(rounds), ErrorKind::usage,
+          "--phases: expected --rounds = ", rounds, " rounds together, found ", total_rounds(list));
+  std::vector<PrivacyEvent> events;
+  for (const auto& [steps, noise] : like_rounds(list, total_rounds(list))) {
+    events.push_back(event());
+    events.back().steps = steps;
+    events.back().noise_multiplier *= noise;
+  }
+  return events;
 }
 
 PrivacyEvent MechanismOptions::event_with(Sampler kind) const {
@@ -118,6 +137,8 @@ std::string MechanismOptions::relation() const {
 
 std::optional<MechanismOptions::Refused> MechanismOptions::refused() const {
   if (certified_sampler(sampler)) return std::nullopt;
+  require(phases.empty(), ErrorKind::usage,
+          "--phases: expected sampler fixed, poisson or full, found ", choice_text(sampler));
   auto event = event_with(Sampler::fixed);
   if (sampler == AskedSampler::with_replacement) {
     // A record may be drawn b times, so that it decides the whole batch.
@@ -147,6 +168,7 @@ nlohmann::ordered_json MechanismOptions::to_json() const {
                                 {"clip", clip},
                                 {"rounds", rounds}};
   if (rate) out["q"] = *rate;
+  if (!phases.empty()) out["phases"] = phases;
   if (!sigma && !multiplier) return out;
   const auto deviation = sigma ? sigma : sigma_of(*multiplier);
   out["sigma"] = or_null(deviation);
@@ -169,7 +191,8 @@ std::string MechanismOptions::to_text() const {
                         clip, given_multiplier());
   else if (multiplier)
     text += fmt::format("noise          z = {:g}\n", *multiplier);
-  return text + fmt::format("rounds         {}\n", rounds);
+  text += fmt::format("rounds         {}\n", rounds);
+  return phases.empty() ? text : text + fmt::format("phases         {}\n", phases);
 }
 
 std::array<Option*, 2> DeltaOption::add_to(App& command) {

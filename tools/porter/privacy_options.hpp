@@ -25,6 +25,7 @@ struct MechanismOptions {
   std::int64_t records = 0, batch = 0, rounds = 0;
   std::optional<double> rate, sigma, multiplier;
   double clip = 1;
+  std::string phases;  ///< rounds that differ, as privacy.phases of a config
   bool json = false;
 
   void add_to(App& command);
@@ -34,6 +35,8 @@ struct MechanismOptions {
   /// Checked. The noise multiplier is 0 where there is no noise yet. Throws Error{usage} naming the
   /// option.
   PrivacyEvent event() const;
+  /// The same, one for each phase of like rounds; only one where there are no phases.
+  std::vector<PrivacyEvent> events() const;
   /// z tau / b; nothing where no b was given, with a rate alone.
   std::optional<double> sigma_of(double noise_multiplier) const;
   /// Throws Error{usage} unless some noise was given.

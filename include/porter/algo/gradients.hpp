@@ -26,12 +26,15 @@ namespace porter {
 
 /// What the agents minimise together: f(x) = mean over all rows of the model's loss, times the
 /// weights of the rows where they have some. Agent i holds rows [i m, (i + 1) m) of the training
-/// set. Views: the owner outlives them.
+/// set; with `sizes` the first sizes[i] of them, and f is the mean over agents of the mean over
+/// their rows. Views: the owner outlives them.
 struct Problem {
   const Model& model;
   const Dataset& train;
   std::size_t agents;
   std::optional<std::uint32_t> holder = std::nullopt;  ///< the only agent whose rows these are
+  /// Where every agent counts the same, and not every record: how many of its rows are an agent's.
+  std::span<const std::size_t> sizes = {};
 
   std::size_t samples_per_agent() const { return holder ? train.rows() : train.rows() / agents; }
   std::size_t first_row(std::size_t agent) const {
@@ -97,6 +100,19 @@ class PairSteps {
                    std::span<double> steps) = 0;
 };
 
+/// What differs between agents or rounds. A list that is empty: nothing does.
+struct ReleasePlan {
+  std::vector<BatchSampler> samplers = {};  ///< of each agent
+  std::vector<std::uint32_t> ends = {};     ///< the last round of each phase, ascending
+  std::vector<Clip> clips = {};             ///< of each phase
+  std::vector<double> noise = {};           ///< deviations of agent i: [i phases() + phase]
+  std::vector<std::shared_ptr<const SecureNoise>> secure = {};  ///< the same, where it is secret
+
+  std::size_t phases() const { return ends.empty() ? 1 : ends.size(); }
+  /// Rounds after the last phase belong to it.
+  std::size_t phase(std::uint32_t round) const;
+};
+
 struct GradientOptions {
   BatchSampler sampler;  ///< of every agent
   Clip clip = {};
@@ -119,6 +135,9 @@ struct GradientOptions {
   std::shared_ptr<const SecureNoise> secure = nullptr;
   ReleaseJournal* journal = nullptr;  ///< of secret noise; null: a round is done once
   PairSteps* pair_steps = nullptr;
+  /// Present: wins over sampler, clip, noise_stddev and secure, which then have the most places,
+  /// the largest threshold and the largest deviation, and whether noise is secret.
+  std::shared_ptr<const ReleasePlan> plan = nullptr;
 };
 
 /// The stochastic gradients of Algorithm 1, b the configured batch whatever was drawn; a record
@@ -195,7 +214,8 @@ class GradientEstimator {
   template <class Real>
   bool take_together(std::size_t agent, std::uint32_t round, std::span<Real> g);
   template <class Real>
-  bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const Real> x);
+  bool prepare_products(Scratch& scratch, std::size_t agent, std::span<const Real> x,
+                        std::uint32_t round);
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
@@ -204,8 +224,14 @@ class GradientEstimator {
   std::span<const double> shared_steps(Scratch& scratch, std::size_t agent, std::uint32_t round);
   // Both with the batch that `scratch` holds.
   bool clipped_mean_in_float(Scratch& scratch, std::size_t agent, std::span<const float> x,
-                             std::span<float> g);
-  BatchRequest request(std::span<const std::uint32_t> batch, std::size_t agent) const;
+                             std::uint32_t round, std::span<float> g);
+  // Of the plan, or of all.
+  const BatchSampler& sampler_of(std::size_t agent) const;
+  double noise_of(std::size_t agent, std::uint32_t round) const;
+  const SecureNoise& secure_of(std::size_t agent, std::uint32_t round) const;
+  const std::function<double(double)>& factor_of(std::uint32_t round) const;
+  BatchRequest request(std::span<const std::uint32_t> batch, std::size_t agent,
+                       std::uint32_t round) const;
   double gradient_sum(Scratch& scratch, std::size_t agent, std::span<const double> x,
                       const BatchRequest& batch, std::span<double> g);
   void take_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
@@ -220,7 +246,7 @@ class GradientEstimator {
   Problem problem_;
   GradientOptions options_;
   ThreadPool& pool_;
-  std::function<double(double)> factor_;  // of options_.clip
+  std::vector<std::function<double(double)>> factors_;  // of the clip of each phase
   ScratchPool<Scratch> scratch_;
   std::vector<double> scales_;                     // per agent: the factor of its prepared gradient
   std::vector<OuterProducts> products_;            // per agent: that gradient, where it is not in g

@@ -13,6 +13,7 @@
 #include "porter/data/load.hpp"
 #include "porter/model/model.hpp"
 #include "porter/privacy/pair_noise.hpp"
+#include "porter/privacy/phases.hpp"
 #include "porter/privacy/statement.hpp"
 
 namespace porter {
@@ -37,6 +38,17 @@ struct Choices<Calibration> {
                                                   {"sigma", Calibration::sigma}};
 };
 
+/// What counts the same in what is minimised, where agents hold different numbers of records.
+enum class CountedAlike {
+  records,  ///< every record: an agent's part is as large as what it holds
+  agents,   ///< every agent: the mean over agents of the mean over its own records
+};
+template <>
+struct Choices<CountedAlike> {
+  static constexpr Choice<CountedAlike> table[] = {{"records", CountedAlike::records},
+                                                   {"agents", CountedAlike::agents}};
+};
+
 /// What carries messages, and what computes.
 enum class EngineKind {
   simulate,  ///< nothing: all agents are in one process
@@ -58,6 +70,7 @@ struct Choices<EngineKind> {
 struct Config {
   DataOptions data;
   Split split;
+  CountedAlike weigh = CountedAlike::records;
   ModelOptions model;
 
   struct {
@@ -95,7 +108,8 @@ struct Config {
   } algorithm;
 
   struct Privacy {
-    double epsilon = 1.0;
+    double epsilon = 1.0;         ///< with budgets the largest of them
+    std::vector<double> budgets;  ///< one for each agent; none: epsilon is that of all
     double delta = 1e-5;
     Calibration calibration = Calibration::accountant;
     std::optional<double> sigma;
@@ -105,8 +119,9 @@ struct Config {
     bool allow_large_delta = false;  ///< accept delta >= 1/m
     double statistics = 0.1;         ///< share of epsilon for what the schema says is measured
     NoiseShape shape = NoiseShape::independent;
-    std::size_t colluders = 1;  ///< whose secrets do not count, where noise is shared
-    double pair_ratio = 1;      ///< c / s, deviations of shared and own noise; pairwise
+    std::size_t colluders = 1;       ///< whose secrets do not count, where noise is shared
+    double pair_ratio = 1;           ///< c / s, deviations of shared and own noise; pairwise
+    std::vector<NoisePhase> phases;  ///< none: all rounds are alike
   };
   std::optional<Privacy> privacy;  ///< present where noise is added
 
@@ -138,6 +153,16 @@ inline bool claims_guarantee(const Config& config) {
 /// Whether neighbours are to share noise.
 inline bool shares_noise(const Config& config) {
   return config.privacy && config.privacy->shape != NoiseShape::independent;
+}
+
+/// Whether agents may have rates or noise of their own.
+inline bool agents_differ(const Config& config) {
+  return config.weigh == CountedAlike::agents ||
+         (config.privacy && !config.privacy->budgets.empty());
+}
+/// The same of rounds.
+inline bool rounds_differ(const Config& config) {
+  return config.privacy && !config.privacy->phases.empty();
 }
 
 /// Whether agents come and go, or meet others in every gossip step.

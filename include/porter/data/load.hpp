@@ -45,6 +45,10 @@ std::string to_string(const Split& split);
 inline constexpr std::uint32_t kNoRow = 0xFFFFFFFF;
 std::vector<std::uint32_t> partition_rows(const Dataset& data, std::size_t agents,
                                           const Split& split, std::uint64_t seed);
+/// How many rows each agent holds, where the split makes them differ; else none. It depends on the
+/// number of rows and on nothing in them.
+std::vector<std::size_t> dealt_sizes(std::size_t rows, std::size_t agents, const Split& split,
+                                     std::uint64_t seed);
 /// These rows. At a place of nobody is a row of the same agent that counts for nothing
 /// (Dataset::voids).
 Dataset dealt_rows(const Dataset& data, std::size_t agents, std::vector<std::uint32_t> rows);

@@ -94,6 +94,12 @@ double calibrate_noise_multiplier(PrivacyEvent event, double target, double delt
 double calibrate_noise_multiplier(const PrivacyEvent& event, double target, double delta,
                                   std::span<const PrivacyEvent> before);
 
+/// For unlike phases whose noise multipliers are known up to a common factor: the smallest such
+/// factor, to 1e-4 relative from above, with which all phases together, and what was there
+/// `before`, cost at most `target`. One phase: calibrate_noise_multiplier over its multiplier.
+double calibrate_noise_scale(std::span<const PrivacyEvent> phases, double target, double delta,
+                             std::span<const PrivacyEvent> before = {});
+
 /// The certified epsilon of one event after any number of steps up to event.steps, at a fraction of
 /// the cost of epsilon(): the loss of a single step is discretised once, on the coarsest grid that
 /// costs at most 0.5 % after event.steps, each value then takes one short transform, and counts of

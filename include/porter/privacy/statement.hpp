@@ -60,6 +60,20 @@ struct PrivacyStatement {
     bool enumerated = false;               ///< PairWorth
   };
   std::optional<Shared> shared;
+  /// Where agents have rates or budgets of their own, one entry for each; what stands above is that
+  /// of the agent whose records have the largest epsilon.
+  struct Agent {
+    std::size_t records = 0, batch = 0;
+    double sigma = 0, budget = 0;
+    std::optional<double> epsilon;  ///< certified
+  };
+  std::vector<Agent> agents;
+  /// Where rounds differ: sigma and tau of each phase; sigma above is that of factors 1.
+  struct Phase {
+    std::uint32_t rounds = 0;
+    double sigma = 0, clip = 0;
+  };
+  std::vector<Phase> phases;
   std::vector<std::string> not_covered, warnings;
 };
 

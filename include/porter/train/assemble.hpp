@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RunData {
   std::optional<std::uint32_t> holder = std::nullopt;
   /// Present: the rows are those of so many agents, and dealt already.
   std::optional<std::size_t> agents = std::nullopt;
+  /// How many of its places were dealt to each agent, where they differ. It follows from the split
+  /// and the number of all rows, which are public, and from nothing in a row.
+  std::vector<std::size_t> sizes = {};
 };
 
 using MakeAlgorithm = std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)>;
@@ -50,10 +54,17 @@ struct Sources {
   LoadProgress reading = {};  ///< hears how much of the files of [data] has been read
 };
 
+/// What is public about an agent: at what rate it draws, and its budget.
+struct AgentTerms {
+  BatchSampler sampler;
+  double epsilon = 0;
+};
+
 /// The noise of a run and what it is worth to each agent: local differential privacy of its records
 /// against everybody else, at the config's delta; where neighbours share noise, against whoever
 /// reads all messages and so many colluders as the config says. A release is one round's noised
-/// gradient of one agent.
+/// gradient of one agent. Where agents differ all figures are those of the agent whose records have
+/// the largest epsilon, and `of` has each agent's own.
 class RunPrivacy {
  public:
   /// Works out sigma. Error{usage} names the key that makes the request impossible. Runs of one
@@ -62,6 +73,16 @@ class RunPrivacy {
              std::shared_ptr<AccountantCache> cache = nullptr,
              std::optional<SharedNoise> shared = std::nullopt);
   ~RunPrivacy();
+  /// The same for agents that differ: one entry for each.
+  static std::shared_ptr<const RunPrivacy> unlike(const Config& config,
+                                                  std::span<const AgentTerms> terms,
+                                                  std::size_t dim,
+                                                  std::shared_ptr<AccountantCache> cache = nullptr);
+  /// That of one agent; itself where all are alike.
+  const RunPrivacy& of(std::size_t agent) const {
+    return agents_.empty() ? *this : *agents_[agent];
+  }
+  bool agents_differ() const { return !agents_.empty(); }
 
   /// What the noise is worth: that of independent noise which protects as well.
   double sigma() const { return sigma_; }
@@ -72,6 +93,19 @@ class RunPrivacy {
   std::shared_ptr<const NoisePairs> pairs() const;
   /// Null unless the noise is secret.
   const std::shared_ptr<const SecureNoise>& secure() const { return secure_; }
+  /// The same in one of the config's phases, whose factors are in them; 0 where it has none.
+  double own_sigma(std::size_t phase) const;
+  /// The mean of its square over agents and rounds.
+  double own_variance() const;
+  const std::shared_ptr<const SecureNoise>& secure(std::size_t phase) const;
+  /// What protects as well as the noise of a round does, at the config's clip and in a phase
+  /// without factors: what is charged.
+  double charged_sigma(std::uint64_t round) const;
+  /// Of the phase with the least; what a charge is worth whose round nobody knows.
+  double least_charged_sigma() const;
+  /// What the records may cost.
+  double budget() const { return config_.privacy ? config_.privacy->epsilon : 0; }
+  const BatchSampler& sampler() const { return sampler_; }
 
   /// What was measured on the records before the first round: so many releases, each of the mean of
   /// a statistic over all of the agent's records, clipped like gradients. They are in all figures
@@ -118,7 +152,12 @@ class RunPrivacy {
   double calibrated_sigma(const BatchSampler& sampler, double target, std::uint64_t steps) const;
   EpsilonInterval statistics_interval() const;
   bool two_gradients() const;  // whether a release holds gradients at two points
-  PrivacyEvent event(std::uint64_t releases) const;
+  PrivacyEvent event(std::uint64_t steps, double noise) const;
+  std::vector<PrivacyEvent> events(std::uint64_t releases) const;
+  void check_grid(std::size_t phase) const;
+  double exact_epsilon(std::uint64_t releases) const;
+  const RunPrivacy& worst(std::uint64_t releases) const;
+  void list_agents(std::uint64_t releases, PrivacyStatement& statement) const;
   EpsilonInterval computed_interval(std::uint64_t releases) const;
   std::string relation() const;
   std::vector<std::string> not_covered() const;
@@ -133,8 +172,17 @@ class RunPrivacy {
   Statistics statistics_;
   std::vector<PrivacyEvent> before_;  // the same for the accountant
   std::shared_ptr<const SecureNoise> secure_;
+  std::vector<std::shared_ptr<const SecureNoise>> secure_phases_;  // of each, where there are any
   std::shared_ptr<AccountantCache> cache_;
-  std::shared_ptr<const EpsilonCurve> curve_;
+  struct Stretch {  // of like rounds
+    std::uint64_t start = 0;
+    std::shared_ptr<const EpsilonCurve> curve;  // what was before is in it
+  };
+  const Stretch& stretch_at(std::uint64_t releases) const;
+  void list_phases(PrivacyStatement& statement) const;
+
+  std::vector<Stretch> stretches_;
+  std::vector<std::shared_ptr<const RunPrivacy>> agents_;  // of each, where they differ
   std::uint64_t most_releases_ = 0;
   std::vector<std::string> notes_;
   struct Intervals;
@@ -175,8 +223,11 @@ struct RunParts {
   MakeAlgorithm make;
 
   const AlgorithmInfo& algorithm() const { return find_algorithm(config.algorithm.name); }
-  Problem problem() const { return {*model, *data.train, facts.agents, data.holder}; }
-  BatchSampler sampler() const;
+  Problem problem() const;
+  BatchSampler sampler() const;  ///< of the agent with the most records
+  /// How many records each agent draws from; none where all hold as many or every record counts the
+  /// same.
+  std::span<const std::size_t> own_sizes() const;
   /// The mixing rate.
   std::optional<double> alpha() const {
     return network ? std::optional(network->mixing.alpha) : std::nullopt;

@@ -21,6 +21,12 @@ class AccountantCache {
       return calibrate_noise_multiplier(event, target, delta, before);
     });
   }
+  /// calibrate_noise_scale, remembered.
+  double noise_scale(const std::vector<PrivacyEvent>& phases, double target, double delta,
+                     const std::vector<PrivacyEvent>& before = {}) {
+    return scales_.get({phases, target, delta, before},
+                       [&] { return calibrate_noise_scale(phases, target, delta, before); });
+  }
   /// The curve of the event, which remembers its values.
   std::shared_ptr<const EpsilonCurve> curve(const PrivacyEvent& event, double delta,
                                             const std::vector<PrivacyEvent>& before = {}) {
@@ -31,6 +37,7 @@ class AccountantCache {
  private:
   using Events = std::vector<PrivacyEvent>;
   Memo<std::tuple<PrivacyEvent, double, double, Events>, double> multipliers_;
+  Memo<std::tuple<Events, double, double, Events>, double> scales_;
   Memo<std::tuple<PrivacyEvent, double, Events>, std::shared_ptr<const EpsilonCurve>> curves_;
 };
 

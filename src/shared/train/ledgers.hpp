@@ -30,7 +30,7 @@ class Ledgers {
   std::uint64_t charges() const;
 
  private:
-  void raise(std::uint64_t charges, std::uint32_t round);
+  void raise(const Trainer& trainer, std::uint64_t charges, std::uint32_t round);
 
   std::uint64_t before_ = 0;  // the charges for statistics
   std::vector<Ledger> ledgers_;
