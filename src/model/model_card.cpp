@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json.hpp"
-#include "layer_stack.hpp"
+#include "model/layer_stack.hpp"
 #include "layers.hpp"
 #include "porter/core/error.hpp"
 #include "porter/model/saved_model.hpp"

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples through the layers of a stack and back, as StackPass of the library computes them: every
+// sum in the same order, every rounding at the same place. A block has one sample. What the library
+// writes side by side (windows, what is due to them) is found where it lies: maps that a
+// convolution reads have zeros around them, and a number below gathers what the positions above owe
+// it, in ascending order.
+#pragma once
+
+#include "activation.hpp"
+#include "clipping.hpp"
+#include "model/layer_stack.hpp"
+#include "perceptron.hpp"
+#include "sample_rows.hpp"
+
+/// In front of a loop whose loads shall be on their way some turns ahead.
+#if defined(__CUDA_ARCH__)
+#define PORTER_UNROLLED_SOME _Pragma("unroll 8")
+#else
+#define PORTER_UNROLLED_SOME
+#endif
+
+namespace porter::cuda {
+
+/// The maps between two layers, among the numbers of a sample.
+struct DeviceMaps {
+  std::uint32_t height, width, channels;
+  std::uint32_t padding;  ///< zeros around them
+  std::uint32_t first;    ///< where they begin, zeros and all
+  std::uint32_t deltas;   ///< where the derivatives by them begin, which have no zeros around
+
+  PORTER_DEVICE std::uint32_t positions() const { return height * width; }
+  PORTER_DEVICE std::uint32_t size() const { return positions() * channels; }
+  PORTER_DEVICE std::uint32_t row() const { return (width + 2 * padding) * channels; }
+  PORTER_DEVICE std::uint32_t padded_size() const { return (height + 2 * padding) * row(); }
+  /// The place of number k.
+  PORTER_DEVICE std::uint32_t at(std::uint32_t k) const {
+    if (padding == 0) return first + k;
+    const std::uint32_t y = k / (width * channels);
+    return first + (y + padding) * row() + padding * channels + (k - y * width * channels);
+  }
+};
+
+/// A Stage of the library as kernels see it.
+struct DeviceStage {
+  StageKind kind;
+  DeviceMaps in, out;
+  std::uint32_t kernel, stride, groups;
+  std::uint32_t units, inputs;  ///< and inputs of a unit
+  bool has_parameters;
+  bool activates, activates_below;  ///< behind it; behind the one that it takes its inputs from
+  ActivationKind activation, activation_below;
+  std::uint32_t weights, biases;  ///< inside x
+  std::uint32_t transposed;       ///< inputs x units, behind x
+  std::uint32_t apart;            ///< among what is kept apart of a sample's gradient
+  std::uint32_t room;             ///< of a group norm: 4 x channels, among the numbers of a sample
+
+  PORTER_DEVICE std::uint32_t parameters() const { return units * (inputs + 1); }
+  PORTER_DEVICE bool is_dense() const { return kind == StageKind::dense; }
+  /// The corner of the window at a position, of padded maps.
+  PORTER_DEVICE std::uint32_t corner(std::uint32_t position) const {
+    return in.first + position / out.width * stride * in.row() +
+           position % out.width * stride * in.channels;
+  }
+  /// Where input i of a unit lies from the corner on.
+  PORTER_DEVICE std::uint32_t offset(std::uint32_t i) const {
+    const std::uint32_t run = kernel * in.channels, y = i / run;
+    return y * in.row() + (i - y * run);
+  }
+
+  /// The windows along one side that a number is in: from first up to last.
+  struct Range {
+    std::uint32_t first, last;
+  };
+  PORTER_DEVICE Range windows_of(std::uint32_t place, std::uint32_t most) const {
+    const std::uint32_t last = place / stride + 1;
+    return {place < kernel ? 0 : (place - kernel) / stride + 1, last < most ? last : most};
+  }
+};
+
+struct DeviceStages {
+  const DeviceStage* list;
+  std::uint32_t count;
+  std::uint32_t first;  ///< with parameters; nothing below it needs deltas
+};
+
+/// What the samples of all agents have between the layers: agent x chunk each.
+template <class Work>
+struct StackSamples {
+  std::uint32_t chunk;  ///< samples of an agent that are there at once
+  std::uint32_t begin;  ///< the first of them, of the batch
+  std::size_t numbers_size, apart_size;
+  Work* numbers;  ///< maps and deltas
+  Work* apart;    ///< gradients that wait for their factors
+  double* factors;
+};
+
+/// Block (agent, s): s = 0 copies x, others transpose the weights of stage s - 1.
+template <class Work, class Real>
+struct StackWeightsKernel {
+  static constexpr int kThreads = 256;
+
+  DeviceStages stages;
+  std::uint32_t dim, stride;
+  const Real* X;
+  Work* weights;
+  std::size_t weights_size;  ///< of an agent
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const Real* x = X + std::size_t{block.x} * stride;
+    Work* const to = weights + block.x * weights_size;
+    if (block.y == 0) {
+      block.each(dim, [&](std::uint32_t j) { to[j] = Work{x[j]}; });
+      return;
+    }
+    const DeviceStage stage = stages.list[block.y - 1];
+    if (!stage.has_parameters || stage.kind == StageKind::group_norm) return;
+    block.each(stage.units * stage.inputs, [&](std::uint32_t at) {
+      const std::uint32_t i = at / stage.units, o = at - i * stage.units;
+      to[stage.transposed + at] = Work{x[stage.weights + o * stage.inputs + i]};
+    });
+  }
+};
+
+/// Block agent * chunk + slot: a sample forwards and backwards; its factor; deltas of dense layers
+/// with it, and the gradients of the others without it, where norms are wanted.
+template <class Work>
+struct StackPassKernel {
+  static constexpr int kThreads = 256;
+  static constexpr int kBlocks = 4;
+  static constexpr std::uint32_t kTogether = 4;  ///< sums of a thread
+  static constexpr std::size_t kBytes = (2 * kSumLanes + 1) * sizeof(double);
+
+  SampleRows rows;
+  DeviceStages stages;
+  Clipping clipping;
+  const Work* weights;
+  std::size_t weights_size;
+  StackSamples<Work> samples;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::uint32_t agent = block.x / samples.chunk;
+    const std::uint32_t sample = samples.begin + block.x % samples.chunk;
+    if (sample >= rows.count(agent)) return;
+    const Work* x = weights + agent * weights_size;
+    Work* const own = samples.numbers + block.x * samples.numbers_size;
+    Work* const apart = samples.apart + block.x * samples.apart_size;
+    const std::size_t row = rows.row(agent, sample);
+    const DeviceMaps image = stages.list[0].in;
+    block.each(rows.features, [&](std::uint32_t k) {
+      own[image.at(k)] = Work{rows.values[row * rows.features + k]};
+    });
+    for (std::uint32_t s = 0; s < stages.count; ++s) forward(block, stages.list[s], x, own);
+    const DeviceMaps scores = stages.list[stages.count - 1].out;
+    block.once([&] { scores_to_delta(scores.channels, own + scores.first, rows.labels[row]); });
+    for (std::uint32_t s = stages.count; s-- > stages.first;) {
+      const DeviceStage stage = stages.list[s];
+      if (stage.kind == StageKind::group_norm) add_norm_gradient(block, stage, own, apart);
+      if (stage.kind == StageKind::convolution && clipping.by_sample)
+        filter_gradient(block, stage, own, apart + stage.apart);
+      if (s > stages.first) backward(block, stage, x, own);
+    }
+    const double factor = clipping.by_sample ? clip(block, own, apart) : 1;
+    block.once([&] { samples.factors[block.x] = factor; });
+  }
+
+ private:
+  PORTER_DEVICE void forward(const Block& block, const DeviceStage& stage, const Work* x,
+                             Work* own) const {
+    if (stage.kind == StageKind::dense) return multiply(block, stage, x, own);
+    if (stage.kind == StageKind::convolution) return convolve(block, stage, x, own);
+    if (stage.kind == StageKind::group_norm) return normalise(block, stage, x, own);
+    const std::uint32_t channels = stage.in.channels;
+    block.each(stage.out.size(), [&](std::uint32_t k) {
+      const Work* cell = own + stage.corner(k / channels) + k % channels;
+      const Work value =
+          stage.kind == StageKind::max_pool ? largest(stage, cell).value : mean(stage, cell);
+      store(stage, own, k, value);
+    });
+  }
+  PORTER_DEVICE void backward(const Block& block, const DeviceStage& stage, const Work* x,
+                              Work* own) const {
+    if (stage.kind == StageKind::group_norm) return norm_derivatives(block, stage, x, own);
+    block.each(stage.in.size(), [&](std::uint32_t k) {
+      const Work sum = stage.is_dense()                       ? dense_due(stage, x, own, k)
+                       : stage.kind == StageKind::convolution ? filters_due(stage, x, own, k)
+                                                              : pool_due(stage, own, k);
+      store_below(stage, own, k, sum);
+    });
+  }
+
+  PORTER_DEVICE static void store(const DeviceStage& stage, Work* own, std::uint32_t k,
+                                  Work value) {
+    own[stage.out.at(k)] = stage.activates ? activated(stage.activation, value) : value;
+  }
+  PORTER_DEVICE static void store_below(const DeviceStage& stage, Work* own, std::uint32_t k,
+                                        Work due) {
+    if (stage.activates_below) due = times_slope(stage.activation_below, own[stage.in.at(k)], due);
+    own[stage.in.deltas + k] = due;
+  }
+
+  PORTER_DEVICE static void multiply(const Block& block, const DeviceStage& stage, const Work* x,
+                                     Work* own) {
+    const Work* in = own + stage.in.first;
+    block.each(stage.units, [&](std::uint32_t o) {
+      const Work* w = x + stage.transposed + o;
+      Work sum = x[stage.biases + o];
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t i = 0; i < stage.inputs; ++i) sum += in[i] * w[i * stage.units];
+      store(stage, own, o, sum);
+    });
+  }
+
+  // A thread has one filter at some positions, which share its weights.
+  PORTER_DEVICE static void convolve(const Block& block, const DeviceStage& stage, const Work* x,
+                                     Work* own) {
+    const std::uint32_t positions = stage.out.positions();
+    const std::uint32_t run = stage.kernel * stage.in.channels, row = stage.in.row();
+    block.each((positions + kTogether - 1) / kTogether * stage.units, [&](std::uint32_t item) {
+      const std::uint32_t o = item % stage.units, first = item / stage.units * kTogether;
+      const Work* from[kTogether];
+      Work sums[kTogether];
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kTogether; ++n) {
+        from[n] = own + stage.corner(first + n < positions ? first + n : positions - 1);
+        sums[n] = x[stage.biases + o];
+      }
+      const Work* w = x + stage.transposed + o;
+      PORTER_ROLLED
+      for (std::uint32_t y = 0; y < stage.kernel; ++y) {
+        PORTER_UNROLLED_SOME
+        for (std::uint32_t e = 0; e < run; ++e) {
+          const Work weight = w[e * stage.units];
+          PORTER_UNROLLED
+          for (std::uint32_t n = 0; n < kTogether; ++n) sums[n] += from[n][e] * weight;
+        }
+        w += run * stage.units;
+        PORTER_UNROLLED
+        for (std::uint32_t n = 0; n < kTogether; ++n) from[n] += row;
+      }
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kTogether; ++n)
+        if (first + n < positions) store(stage, own, (first + n) * stage.units + o, sums[n]);
+    });
+  }
+  // A thread has one input of some filters.
+  PORTER_DEVICE static void filter_gradient(const Block& block, const DeviceStage& stage,
+                                            const Work* own, Work* gradient) {
+    const std::uint32_t inputs = stage.inputs, units = stage.units;
+    const std::uint32_t down = stage.stride * stage.in.row(),
+                        right = stage.stride * stage.in.channels;
+    const Work* above = own + stage.out.deltas;
+    block.each((units + kTogether - 1) / kTogether * inputs, [&](std::uint32_t item) {
+      const std::uint32_t i = item % inputs, first = item / inputs * kTogether;
+      const Work *taken = own + stage.in.first + stage.offset(i), *due = above;
+      std::uint32_t unit[kTogether];
+      Work sums[kTogether] = {};
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kTogether; ++n) unit[n] = first + n < units ? first + n : first;
+      PORTER_ROLLED
+      for (std::uint32_t y = 0; y < stage.out.height; ++y) {
+        PORTER_UNROLLED_SOME
+        for (std::uint32_t e = 0; e < stage.out.width; ++e) {
+          PORTER_UNROLLED
+          for (std::uint32_t n = 0; n < kTogether; ++n)
+            sums[n] += due[e * units + unit[n]] * taken[e * right];
+        }
+        due += stage.out.width * units;
+        taken += down;
+      }
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kTogether; ++n)
+        if (first + n < units) gradient[(first + n) * inputs + i] = sums[n];
+    });
+    block.each(units, [&](std::uint32_t o) {
+      Work sum = 0;
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t p = 0; p < stage.out.positions(); ++p) sum += above[p * units + o];
+      gradient[units * inputs + o] = sum;
+    });
+  }
+
+  PORTER_DEVICE static Work dense_due(const DeviceStage& stage, const Work* x, const Work* own,
+                                      std::uint32_t i) {
+    const Work* above = own + stage.out.deltas;
+    Work sum = 0;
+    PORTER_UNROLLED_SOME
+    for (std::uint32_t o = 0; o < stage.units; ++o)
+      sum += above[o] * x[stage.weights + o * stage.inputs + i];
+    return sum;
+  }
+  /// each(position, input of its window) of the windows that number k is in, ascending.
+  template <class Each>
+  PORTER_DEVICE static void for_each_window(const DeviceStage& stage, std::uint32_t k,
+                                            const Each& each) {
+    const auto& in = stage.in;
+    const std::uint32_t cell = k / in.channels, c = k - cell * in.channels;
+    const std::uint32_t y = cell / in.width + in.padding, e = cell % in.width + in.padding;
+    const auto down = stage.windows_of(y, stage.out.height);
+    const auto right = stage.windows_of(e, stage.out.width);
+    PORTER_ROLLED
+    for (std::uint32_t top = down.first; top < down.last; ++top) PORTER_ROLLED
+    for (std::uint32_t left = right.first; left < right.last; ++left)
+      each(top * stage.out.width + left,
+           ((y - top * stage.stride) * stage.kernel + e - left * stage.stride) * in.channels + c);
+  }
+  PORTER_DEVICE static Work filters_due(const DeviceStage& stage, const Work* x, const Work* own,
+                                        std::uint32_t k) {
+    Work due = 0;
+    for_each_window(stage, k, [&](std::uint32_t position, std::uint32_t input) {
+      const Work* above = own + stage.out.deltas + position * stage.units;
+      const Work* w = x + stage.weights + input;
+      Work sum = 0;
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t o = 0; o < stage.units; ++o) sum += above[o] * w[o * stage.inputs];
+      due += sum;
+    });
+    return due;
+  }
+
+  /// Of a window, whose corner it is given: NaN is the largest; the place is that of the first.
+  struct Largest {
+    Work value;
+    std::uint32_t place;
+  };
+  PORTER_DEVICE static Largest largest(const DeviceStage& stage, const Work* corner) {
+    Largest found{*corner, 0};
+    bool broken = *corner != *corner;
+    PORTER_ROLLED
+    for (std::uint32_t y = 0; y < stage.kernel; ++y) PORTER_ROLLED
+    for (std::uint32_t e = 0; e < stage.kernel; ++e) {
+      const Work cell = corner[y * stage.in.row() + e * stage.in.channels];
+      if (cell != cell) {
+        if (!broken) found.place = y * stage.kernel + e;
+        broken = true;
+        found.value = cell;
+      } else if (cell > found.value) {
+        found = {cell, y * stage.kernel + e};
+      }
+    }
+    return found;
+  }
+  PORTER_DEVICE static Work mean(const DeviceStage& stage, const Work* corner) {
+    Work sum = 0;
+    for (std::uint32_t y = 0; y < stage.kernel; ++y)
+      for (std::uint32_t e = 0; e < stage.kernel; ++e)
+        sum += corner[y * stage.in.row() + e * stage.in.channels];
+    return sum / static_cast<Work>(stage.kernel * stage.kernel);
+  }
+  PORTER_DEVICE static Work pool_due(const DeviceStage& stage, const Work* own, std::uint32_t k) {
+    const std::uint32_t channels = stage.in.channels, c = k % channels;
+    Work due = 0;
+    for_each_window(stage, k, [&](std::uint32_t position, std::uint32_t input) {
+      const Work above = own[stage.out.deltas + position * channels + c];
+      if (stage.kind == StageKind::average_pool)
+        due += above / static_cast<Work>(stage.kernel * stage.kernel);
+      else if (largest(stage, own + stage.corner(position) + c).place == input / channels)
+        due += above;
+    });
+    return due;
+  }
+
+  // group_norm.hpp of the library has the formulas. The room holds, of each channel, mean and
+  // inverse of its group, and the derivatives by scale and shift.
+  /// Sums of channels become the means of their groups.
+  PORTER_DEVICE static void to_group_means(const Block& block, const DeviceStage& stage,
+                                           Work* sums) {
+    const std::uint32_t width = stage.in.channels / stage.groups;
+    const auto count = static_cast<Work>(stage.in.positions() * width);
+    block.each(stage.groups, [&](std::uint32_t group) {
+      Work sum = 0;
+      for (std::uint32_t c = group * width; c < (group + 1) * width; ++c) sum += sums[c];
+      for (std::uint32_t c = group * width; c < (group + 1) * width; ++c) sums[c] = sum / count;
+    });
+  }
+  PORTER_DEVICE static void normalise(const Block& block, const DeviceStage& stage, const Work* x,
+                                      Work* own) {
+    const std::uint32_t channels = stage.units, positions = stage.in.positions();
+    const Work* in = own + stage.in.first;
+    Work *const mean = own + stage.room, *const inverse = mean + channels;
+    block.each(channels, [&](std::uint32_t c) {
+      Work sum = 0;
+      for (std::uint32_t p = 0; p < positions; ++p) sum += in[p * channels + c];
+      mean[c] = sum;
+    });
+    to_group_means(block, stage, mean);
+    block.each(channels, [&](std::uint32_t c) {
+      Work sum = 0;
+      for (std::uint32_t p = 0; p < positions; ++p) {
+        const Work off = in[p * channels + c] - mean[c];
+        sum += off * off;
+      }
+      inverse[c] = sum;
+    });
+    to_group_means(block, stage, inverse);
+    block.each(channels, [&](std::uint32_t c) {
+      inverse[c] = 1 / std::sqrt(inverse[c] + static_cast<Work>(1e-5));
+    });
+    block.each(stage.in.size(), [&](std::uint32_t k) {
+      const std::uint32_t c = k % channels;
+      store(stage, own, k,
+            (1 + x[stage.weights + c]) * ((in[k] - mean[c]) * inverse[c]) + x[stage.biases + c]);
+    });
+  }
+  /// The derivatives by scale and shift, for the room and the gradient.
+  PORTER_DEVICE static void add_norm_gradient(const Block& block, const DeviceStage& stage,
+                                              Work* own, Work* apart) {
+    const std::uint32_t channels = stage.units;
+    const Work *in = own + stage.in.first, *above = own + stage.out.deltas;
+    Work* const mean = own + stage.room;
+    block.each(channels, [&](std::uint32_t c) {
+      const Work of_group = mean[c], inverse = mean[channels + c];
+      Work by_scale = 0, by_shift = 0;
+      for (std::uint32_t k = c; k < stage.in.size(); k += channels) {
+        by_scale += above[k] * ((in[k] - of_group) * inverse);
+        by_shift += above[k];
+      }
+      apart[stage.apart + c] = mean[2 * channels + c] = by_scale;
+      apart[stage.apart + channels + c] = mean[3 * channels + c] = by_shift;
+    });
+  }
+  PORTER_DEVICE static void norm_derivatives(const Block& block, const DeviceStage& stage,
+                                             const Work* x, Work* own) {
+    const std::uint32_t channels = stage.units;
+    const Work *in = own + stage.in.first, *above = own + stage.out.deltas;
+    Work *const mean = own + stage.room, *const inverse = mean + channels;
+    Work *const mean_tz = inverse + channels, *const mean_t = mean_tz + channels;
+    block.each(2 * channels,
+               [&](std::uint32_t i) { mean_tz[i] *= 1 + x[stage.weights + i % channels]; });
+    to_group_means(block, stage, mean_tz);
+    to_group_means(block, stage, mean_t);
+    block.each(stage.in.size(), [&](std::uint32_t k) {
+      const std::uint32_t c = k % channels;
+      const Work z = (in[k] - mean[c]) * inverse[c];
+      store_below(stage, own, k,
+                  Work{0} + inverse[c] * ((1 + x[stage.weights + c]) * above[k] - mean_t[c] -
+                                          z * mean_tz[c]));
+    });
+  }
+
+  /// One of eight sums of squares that take turns.
+  PORTER_DEVICE static double lane_of_square(const Work* values, std::uint32_t size,
+                                             std::uint32_t lane) {
+    double sum = 0;
+    PORTER_UNROLLED_SOME
+    for (std::uint32_t i = lane; i < size; i += kSumLanes)
+      sum += double{values[i]} * double{values[i]};
+    return sum;
+  }
+  PORTER_DEVICE static double add_lanes(const double* s) {
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+  }
+  /// The factor of the sample, which deltas of dense layers get; others wait.
+  PORTER_DEVICE double clip(const Block& block, Work* own, const Work* apart) const {
+    auto* const lanes = block.memory_as<double>();
+    double* const total = lanes + 2 * kSumLanes;
+    block.once([&] { *total = 0; });
+    for (std::uint32_t s = 0; s < stages.count; ++s) {
+      const DeviceStage stage = stages.list[s];
+      if (!stage.has_parameters) continue;
+      block.each(2 * kSumLanes, [&](std::uint32_t i) {
+        const std::uint32_t lane = i % kSumLanes;
+        if (!stage.is_dense())
+          lanes[i] =
+              i < kSumLanes ? lane_of_square(apart + stage.apart, stage.parameters(), lane) : 0;
+        else
+          lanes[i] = i < kSumLanes ? lane_of_square(own + stage.out.deltas, stage.units, lane)
+                                   : lane_of_square(own + stage.in.first, stage.inputs, lane);
+      });
+      block.once([&] {
+        const double first = add_lanes(lanes);
+        *total += stage.is_dense() ? first * (1 + add_lanes(lanes + kSumLanes)) : first;
+      });
+    }
+    const double factor = clipping.factor(std::sqrt(*total));
+    if (factor == 1 || factor == 0) return factor;  // who is left out is not looked at
+    for (std::uint32_t s = 0; s < stages.count; ++s) {
+      const DeviceStage stage = stages.list[s];
+      if (stage.is_dense())
+        block.each(stage.units, [&](std::uint32_t o) {
+          own[stage.out.deltas + o] *= static_cast<Work>(factor);
+        });
+    }
+    return factor;
+  }
+};
+
+/// Block (agent, tile): adds the gradients of a chunk to those before it.
+template <class Work>
+struct StackSumKernel {
+  static constexpr int kThreads = 64;
+  static constexpr std::uint32_t kTile = 64;
+
+  SampleRows rows;
+  DeviceStages stages;
+  bool filters_apart;  ///< gradients of convolutions are there, sample by sample
+  StackSamples<Work> samples;
+  std::uint32_t dim, stride;
+  Work* G;
+
+  PORTER_DEVICE void operator()(const Block& block) const {
+    const std::size_t agent = block.x;
+    const std::uint32_t first = block.y * kTile, drawn = rows.count(agent);
+    const std::uint32_t left = drawn > samples.begin ? drawn - samples.begin : 0;
+    const std::uint32_t count = left < samples.chunk ? left : samples.chunk;
+    block.each(dim - first < kTile ? dim - first : kTile, [&](std::uint32_t offset) {
+      const std::uint32_t j = first + offset;
+      Work& g = G[agent * stride + j];
+      g = added(agent * samples.chunk, count, j, samples.begin == 0 ? Work{0} : g);
+    });
+  }
+
+ private:
+  // A sum that begins with 0 is never -0, so zeros may be added or not.
+  PORTER_DEVICE Work added(std::size_t slot, std::uint32_t count, std::uint32_t j, Work sum) const {
+    std::uint32_t s = stages.first;
+    PORTER_ROLLED
+    while (!stages.list[s].has_parameters ||
+           j >= stages.list[s].weights + stages.list[s].parameters())
+      ++s;
+    const DeviceStage stage = stages.list[s];
+    const std::uint32_t own = j - stage.weights;
+    const double* factors = samples.factors + slot;
+    const Work* numbers = samples.numbers + slot * samples.numbers_size;
+    const std::uint32_t all = stage.units * stage.inputs;
+    const std::uint32_t o = own < all ? own / stage.inputs : own - all;
+    const std::uint32_t i = own < all ? own - o * stage.inputs : 0;
+    if (stage.is_dense()) {
+      const Work* delta = numbers + stage.out.deltas + o;
+      const Work* in = numbers + stage.in.first + i;
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t n = 0; n < count; ++n) {
+        const Work d = delta[n * samples.numbers_size];
+        const Work next = sum + (own < all ? d * in[n * samples.numbers_size] : d);
+        sum = factors[n] == 0 ? sum : next;  // what is left out may be NaN
+      }
+    } else if (stage.kind == StageKind::group_norm || filters_apart) {
+      const Work* apart = samples.apart + slot * samples.apart_size + stage.apart + own;
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t n = 0; n < count; ++n) {
+        const Work next = sum + static_cast<Work>(factors[n]) * apart[n * samples.apart_size];
+        sum = factors[n] == 0 ? sum : next;
+      }
+    } else {
+      for (std::uint32_t n = 0; n < count; ++n, numbers += samples.numbers_size)
+        sum = with_windows(stage, numbers, o, i, own < all, sum);
+    }
+    return sum;
+  }
+  PORTER_DEVICE static Work with_windows(const DeviceStage& stage, const Work* numbers,
+                                         std::uint32_t o, std::uint32_t i, bool is_weight,
+                                         Work sum) {
+    const Work* delta = numbers + stage.out.deltas + o;
+    const Work* taken = numbers + stage.in.first + stage.offset(i);
+    const std::uint32_t right = stage.stride * stage.in.channels;
+    PORTER_ROLLED
+    for (std::uint32_t y = 0; y < stage.out.height; ++y) {
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t e = 0; e < stage.out.width; ++e) {
+        const Work d = delta[(y * stage.out.width + e) * stage.units];
+        sum += is_weight ? d * taken[e * right] : d;
+      }
+      taken += stage.stride * stage.in.row();
+    }
+    return sum;
+  }
+};
+
+}  // namespace porter::cuda
