@@ -98,8 +98,10 @@ class DeviceStack {
 
   /// What is computed first, at X.
   Part<StackWeightsKernel<Work, Real>> begin(const Real* X) const {
-    return {{stages(), dim_, stride_, X, weights_.data(), plan_.weights},
-            {agents_, plan_.stages.size() + 1}};
+    using Kernel = StackWeightsKernel<Work, Real>;
+    return {
+        {stages(), dim_, stride_, X, weights_.data(), static_cast<std::uint32_t>(plan_.weights)},
+        {agents_, (plan_.weights + Kernel::kTile - 1) / Kernel::kTile}};
   }
   /// The sums, up to `scales`: rows of G.
   void finish(const SampleRows& rows, Work* G, double* scales) const {

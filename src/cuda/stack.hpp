@@ -56,6 +56,10 @@ struct DeviceStage {
 
   PORTER_DEVICE std::uint32_t parameters() const { return units * (inputs + 1); }
   PORTER_DEVICE bool is_dense() const { return kind == StageKind::dense; }
+  PORTER_DEVICE bool has_weights() const { return is_dense() || kind == StageKind::convolution; }
+  PORTER_DEVICE std::uint32_t transposed_end() const {
+    return transposed + (has_weights() ? units * inputs : 0);
+  }
   /// The corner of the window at a position, of padded maps.
   PORTER_DEVICE std::uint32_t corner(std::uint32_t position) const {
     return in.first + position / out.width * stride * in.row() +
@@ -94,30 +98,36 @@ struct StackSamples {
   double* factors;
 };
 
-/// Block (agent, s): s = 0 copies x, others transpose the weights of stage s - 1.
+/// Block (agent, tile): x, and behind it the weights of each stage transposed.
 template <class Work, class Real>
 struct StackWeightsKernel {
   static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kTile = 512;
 
   DeviceStages stages;
   std::uint32_t dim, stride;
   const Real* X;
   Work* weights;
-  std::size_t weights_size;  ///< of an agent
+  std::uint32_t size;  ///< of an agent
 
   PORTER_DEVICE void operator()(const Block& block) const {
     const Real* x = X + std::size_t{block.x} * stride;
-    Work* const to = weights + block.x * weights_size;
-    if (block.y == 0) {
-      block.each(dim, [&](std::uint32_t j) { to[j] = Work{x[j]}; });
-      return;
-    }
-    const DeviceStage stage = stages.list[block.y - 1];
-    if (!stage.has_parameters || stage.kind == StageKind::group_norm) return;
-    block.each(stage.units * stage.inputs, [&](std::uint32_t at) {
-      const std::uint32_t i = at / stage.units, o = at - i * stage.units;
-      to[stage.transposed + at] = Work{x[stage.weights + o * stage.inputs + i]};
+    Work* const to = weights + std::size_t{block.x} * size;
+    const std::uint32_t first = block.y * kTile;
+    block.each(size - first < kTile ? size - first : kTile, [&](std::uint32_t offset) {
+      const std::uint32_t at = first + offset;
+      to[at] = Work{x[at < dim ? at : source(at)]};
     });
+  }
+
+ private:
+  PORTER_DEVICE std::uint32_t source(std::uint32_t at) const {
+    std::uint32_t s = stages.first;
+    PORTER_ROLLED
+    while (at >= stages.list[s].transposed_end()) ++s;
+    const DeviceStage& stage = stages.list[s];
+    const std::uint32_t own = at - stage.transposed, i = own / stage.units;
+    return stage.weights + (own - i * stage.units) * stage.inputs + i;
   }
 };
 
@@ -125,9 +135,16 @@ struct StackWeightsKernel {
 /// with it, and the gradients of the others without it, where norms are wanted.
 template <class Work>
 struct StackPassKernel {
-  static constexpr int kThreads = 256;
-  static constexpr int kBlocks = 4;
-  static constexpr std::uint32_t kTogether = 4;  ///< sums of a thread
+#ifndef STACK_T
+#define STACK_T 256
+#define STACK_B 4
+#endif
+#ifndef STACK_P
+#define STACK_P 4
+#endif
+  static constexpr int kThreads = STACK_T;
+  static constexpr int kBlocks = STACK_B;
+  static constexpr std::uint32_t kTogether = STACK_P;  ///< sums of a thread
   static constexpr std::size_t kBytes = (2 * kSumLanes + 1) * sizeof(double);
 
   SampleRows rows;
@@ -256,16 +273,17 @@ struct StackPassKernel {
       Work sums[kTogether] = {};
       PORTER_UNROLLED
       for (std::uint32_t n = 0; n < kTogether; ++n) unit[n] = first + n < units ? first + n : first;
-      PORTER_ROLLED
-      for (std::uint32_t y = 0; y < stage.out.height; ++y) {
-        PORTER_UNROLLED_SOME
-        for (std::uint32_t e = 0; e < stage.out.width; ++e) {
-          PORTER_UNROLLED
-          for (std::uint32_t n = 0; n < kTogether; ++n)
-            sums[n] += due[e * units + unit[n]] * taken[e * right];
+      std::uint32_t column = 0;
+      PORTER_UNROLLED_SOME
+      for (std::uint32_t p = 0; p < stage.out.positions(); ++p) {
+        PORTER_UNROLLED
+        for (std::uint32_t n = 0; n < kTogether; ++n) sums[n] += due[unit[n]] * *taken;
+        due += units;
+        taken += right;
+        if (++column == stage.out.width) {
+          column = 0;
+          taken += down - stage.out.width * right;
         }
-        due += stage.out.width * units;
-        taken += down;
       }
       PORTER_UNROLLED
       for (std::uint32_t n = 0; n < kTogether; ++n)
@@ -551,15 +569,18 @@ struct StackSumKernel {
                                          Work sum) {
     const Work* delta = numbers + stage.out.deltas + o;
     const Work* taken = numbers + stage.in.first + stage.offset(i);
-    const std::uint32_t right = stage.stride * stage.in.channels;
-    PORTER_ROLLED
-    for (std::uint32_t y = 0; y < stage.out.height; ++y) {
-      PORTER_UNROLLED_SOME
-      for (std::uint32_t e = 0; e < stage.out.width; ++e) {
-        const Work d = delta[(y * stage.out.width + e) * stage.units];
-        sum += is_weight ? d * taken[e * right] : d;
+    const std::uint32_t down = stage.stride * stage.in.row(),
+                        right = stage.stride * stage.in.channels;
+    std::uint32_t column = 0;
+    PORTER_UNROLLED_SOME
+    for (std::uint32_t p = 0; p < stage.out.positions(); ++p) {
+      const Work d = delta[p * stage.units];
+      sum += is_weight ? d * *taken : d;
+      taken += right;
+      if (++column == stage.out.width) {
+        column = 0;
+        taken += down - stage.out.width * right;
       }
-      taken += stage.stride * stage.in.row();
     }
     return sum;
   }

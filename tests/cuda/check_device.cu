@@ -106,7 +106,8 @@ template <class Real>
 int time_rounds(Case c) {
   c.precision = sizeof(Real) == 8 ? Precision::wide : Precision::narrow;
   Bench bench(c);
-  bench.network = Bench::make_network(c.agents, concat("regular:", c.agents > 8 ? 8 : 4));
+  bench.network = Bench::make_network(
+      c.agents, c.agents == 1 ? "complete" : concat("regular:", c.agents > 8 ? 8 : 4));
   const auto setup = with_small_steps(bench.setup(c));
   cuda::DevicePorter<Real> porter(setup, bench.request, std::make_unique<Device>());
   std::string verdict = "not compared";
