@@ -108,9 +108,12 @@ class DeviceStack {
     for (std::uint32_t begin = 0; begin < rows.batch; begin += chunk_) {
       const StackSamples<Work> samples{chunk_,          begin,         plan_.numbers,  plan_.apart,
                                        numbers_.data(), apart_.data(), factors_.data()};
-      using Pass = StackPassKernel<Work>;
-      device_.launch({agents_ * chunk_, 1}, Pass::kBytes,
-                     Pass{rows, stages(), clipping_, weights_.data(), plan_.weights, samples});
+      // Some of a sample's steps have work for few threads: others go on meanwhile, if there are
+      // any.
+      if (agents_ * chunk_ > 4 * device_.multiprocessors())
+        pass<128>(rows, samples);
+      else
+        pass<256>(rows, samples);
       using Sum = StackSumKernel<Work>;
       device_.launch({agents_, (dim_ + Sum::kTile - 1) / Sum::kTile}, 0,
                      Sum{rows, stages(), clipping_.by_sample, samples, dim_, stride_, G});
@@ -137,6 +140,12 @@ class DeviceStack {
         sampler.kind() == Sampler::poisson ? PoissonBatches::likely_size(sampler) : sampler.batch();
     const auto fits = most_bytes / (setup.problem.agents * bytes_of_sample(plan));
     return static_cast<std::uint32_t>(std::clamp(fits, std::size_t{1}, batch));
+  }
+  template <int threads>
+  void pass(const SampleRows& rows, const StackSamples<Work>& samples) const {
+    using Pass = StackPassKernel<Work, threads>;
+    device_.launch({agents_ * chunk_, 1}, Pass::kBytes,
+                   Pass{rows, stages(), clipping_, weights_.data(), plan_.weights, samples});
   }
   DeviceStages stages() const {
     return {stages_.data(), static_cast<std::uint32_t>(plan_.stages.size()), plan_.first};

@@ -133,18 +133,11 @@ struct StackWeightsKernel {
 
 /// Block agent * chunk + slot: a sample forwards and backwards; its factor; deltas of dense layers
 /// with it, and the gradients of the others without it, where norms are wanted.
-template <class Work>
+template <class Work, int threads>
 struct StackPassKernel {
-#ifndef STACK_T
-#define STACK_T 256
-#define STACK_B 4
-#endif
-#ifndef STACK_P
-#define STACK_P 4
-#endif
-  static constexpr int kThreads = STACK_T;
-  static constexpr int kBlocks = STACK_B;
-  static constexpr std::uint32_t kTogether = STACK_P;  ///< sums of a thread
+  static constexpr int kThreads = threads;
+  static constexpr int kBlocks = 1024 / threads;
+  static constexpr std::uint32_t kTogether = 4;  ///< sums of a thread
   static constexpr std::size_t kBytes = (2 * kSumLanes + 1) * sizeof(double);
 
   SampleRows rows;
