@@ -8,6 +8,7 @@
 #include "offer.hpp"
 #include "poisson.hpp"
 #include "stack.hpp"
+#include "stack_sum.hpp"
 
 namespace porter::cuda {
 
