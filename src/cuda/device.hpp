@@ -25,6 +25,21 @@ struct Grid {
 template <class Kernel>
 struct Part;
 
+/// The device is full.
+class NoRoom : public Error {
+ public:
+  explicit NoRoom(const std::string& text)
+      : Error(ErrorKind::io, "run.engine = \"cuda\": out of memory on the device: " + text) {}
+};
+/// Keeps what is lent to a device as long as the device is there.
+class LeaseHolder {
+ public:
+  void hold(std::shared_ptr<void> lease) { lease_ = std::move(lease); }
+
+ private:
+  std::shared_ptr<void> lease_;
+};
+
 #if defined(__CUDACC__)
 
 inline void check(cudaError_t error, const char* what) {
@@ -52,7 +67,7 @@ __global__ void __launch_bounds__(Kernel::kThreads, blocks_of<Kernel>())
   kernel(block);
 }
 
-class Device {
+class Device : public LeaseHolder {
  public:
   explicit Device(Order = Order::forward) {
     int count = 0;
@@ -91,8 +106,7 @@ class Device {
     const auto error = cudaMalloc(&memory, bytes);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      fail(ErrorKind::io, "run.engine = \"cuda\": out of memory on the device: no room for ",
-           static_cast<double>(bytes) / 1e9, " GB more");
+      throw NoRoom(concat("no room for ", static_cast<double>(bytes) / 1e9, " GB more"));
     }
     check(error, "allocating memory");
     check(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
@@ -172,7 +186,7 @@ class Device {
 #else
 
 /// The host in the place of a device. Counts launches, so that tests see what was run.
-class Device {
+class Device : public LeaseHolder {
  public:
   explicit Device(Order order = Order::forward, std::size_t free_bytes = std::size_t{1} << 33,
                   std::size_t block_memory = 200 * 1024)

@@ -9,16 +9,23 @@
 
 namespace porter::cuda {
 
-/// The training rows as kernels read them. A perceptron reads all features of a row, zeros of a
-/// sparse file too; the logistic loss only what the file has.
+/// Who reads the training rows.
+enum class Reader {
+  entries,  ///< the logistic loss: what the file has
+  samples,  ///< layers, one sample at a time: all features of a row, zeros of a sparse file too
+  batches,  ///< the same, many samples at a time
+  images,   ///< the same for networks over images, which want no more than the features
+};
+
+/// The training rows as kernels read them.
 template <class Real>
 class DeviceData {
  public:
-  DeviceData(const Device& device, const Dataset& data, bool layered, bool batches)
+  DeviceData(const Device& device, const Dataset& data, Reader reader)
       : features_(static_cast<std::uint32_t>(data.features)),
         sparse_(data.sparse()),
         labels_(device, std::span<const float>(data.labels)) {
-    if (sparse_ && !layered) {
+    if (sparse_ && reader == Reader::entries) {
       values_ = {device, std::span<const float>(data.values)};
       columns_ = {device, std::span<const std::uint32_t>(data.columns)};
       const std::vector<std::uint64_t> starts(data.row_starts.begin(), data.row_starts.end());
@@ -28,8 +35,8 @@ class DeviceData {
     } else {
       values_ = {device, std::span<const float>(data.values)};
     }
-    if (layered && batches) describe_rows(device, data);
-    if (layered && !batches) squares_ = {device, std::span<const double>(squares_of(data))};
+    if (reader == Reader::batches) describe_rows(device, data);
+    if (reader == Reader::samples) squares_ = {device, std::span<const double>(squares_of(data))};
   }
 
   bool sparse() const { return sparse_; }
@@ -47,8 +54,11 @@ class DeviceData {
   BatchInputs inputs() const { return {unequal_.data(), background_.data(), squares_.data()}; }
 
   /// Of the device.
-  static std::size_t bytes(const Dataset& data, bool layered, bool batches) {
-    const std::size_t per_row = sizeof(float) + (layered ? (batches ? 16 : 8) : 0);
+  static std::size_t bytes(const Dataset& data, Reader reader) {
+    const bool layered = reader != Reader::entries;
+    const std::size_t per_row = sizeof(float) + (reader == Reader::batches   ? 16
+                                                 : reader == Reader::samples ? 8
+                                                                             : 0);
     const std::size_t values = layered ? data.rows() * data.features : data.entries();
     return data.rows() * per_row + values * sizeof(float) +
            (data.sparse() && !layered ? 4 * data.columns.size() + 8 * data.row_starts.size() : 0);

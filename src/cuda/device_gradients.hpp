@@ -5,11 +5,13 @@
 #include <type_traits>
 
 #include "device_data.hpp"
+#include "device_stack.hpp"
 #include "linear.hpp"
 #include "masks.hpp"
 #include "mix.hpp"
 #include "offer.hpp"
 #include "perceptron.hpp"
+#include "poisson.hpp"
 
 namespace porter::cuda {
 
@@ -28,19 +30,22 @@ class DeviceGradients {
         dim_(static_cast<std::uint32_t>(setup.start.size())),
         stride_(stride),
         kind_(kind_of(setup, request)),
-        net_(kind_ == Kind::linear
+        net_(kind_ == Kind::linear || kind_ == Kind::stack
                  ? Perceptron{}
                  : perceptron_of(request.model, setup.problem.train.features, request.scores)),
         slope_{!is_regression(request.model),
                regression_loss(request.model).value_or(LossKind::squared)},
         clipping_(clipping_of(setup.gradients)),
-        data_(device, setup.problem.train, kind_ != Kind::linear, kind_ == Kind::batch),
+        data_(device, setup.problem.train, reader_of(kind_)),
         rows_(data_.rows()),
         scales_(device, agents_) {
     const auto& sampler = setup.gradients.sampler;
     rows_.per_agent = static_cast<std::uint32_t>(sampler.records());
     rows_.batch = static_cast<std::uint32_t>(sampler.batch());
     const Sizes sizes(setup, request, stride);
+    capacity_ = sizes.picks;
+    if (sampler.kind() == Sampler::poisson) poisson_.emplace(device, setup);
+    if (sampler.kind() == Sampler::poisson && kind_ == Kind::batch) library_.emplace(setup);
     if (sampler.kind() == Sampler::fixed) {
       picks_ = {device, sizes.picks * agents_ * kRoundsAhead};
       pick_starts_ = {device, 2 * agents_ * kRoundsAhead};
@@ -62,6 +67,10 @@ class DeviceGradients {
     own_ = {device, sizes.own * agents_};
     units_ = {device, sizes.units * agents_};
     samples_ = {device, sizes.samples * agents_};
+    if (kind_ == Kind::stack && sampler.batch() == 1)
+      single_stack_.emplace(device, setup, request, clipping_, stride_);
+    else if (kind_ == Kind::stack)
+      stack_.emplace(device, setup, request, clipping_, stride_);
   }
 
   /// Those of a round at X, for `at` of the view.
@@ -69,20 +78,33 @@ class DeviceGradients {
   /// The same, with another kernel in the same launch as the first of its own.
   template <class Other>
   void compute_beside(const Real* X, std::uint32_t round, const Part<Other>& other) {
-    if (rows_.picks) draw_picks(round);
-    if (kind_ == Kind::linear)
+    if (poisson_) {
+      poisson_->use(round, rows_);
+      make_room();
+    } else if (rows_.picks) {
+      draw_picks(round);
+    }
+    if (single_stack_) {
+      launch(single_stack_->begin(X), other);
+      single_stack_->finish(rows_, wide_.data(), scales_.data());
+    } else if (stack_) {
+      launch(stack_->begin(X), other);
+      stack_->finish(rows_, own_.data(), scales_.data());
+    } else if (kind_ == Kind::linear)
       launch(Part<LogisticKernel<Real>>{logistic_kernel(X), {agents_, 1}, kSumBytes}, other);
     else if (kind_ == Kind::sample)
       launch(sample_part(X), other);
     else
       compute_batch(X, other);
+    if (library_)
+      for (const auto agent : poisson_->single(round)) compute_by_library(agent, X, round);
   }
 
   Gradient<Real> view(const Real* X) const {
     using ViewKind = typename Gradient<Real>::Kind;
-    return {kind_ == Kind::linear   ? ViewKind::wide
-            : kind_ == Kind::sample ? ViewKind::factors
-                                    : ViewKind::own,
+    return {kind_ == Kind::linear || single_stack_ ? ViewKind::wide
+            : kind_ == Kind::sample                ? ViewKind::factors
+                                                   : ViewKind::own,
             kind_ == Kind::sample ? sample_kernel(X) : SampleKernel<Real>{},
             wide_.data(),
             own_.data(),
@@ -94,16 +116,22 @@ class DeviceGradients {
   static std::size_t bytes_per_agent(const AlgorithmSetup& setup, const Request& request,
                                      std::uint32_t stride) {
     const Sizes sizes(setup, request, stride);
-    return sizes.picks * 4 * kRoundsAhead + sizes.wide * 8 + sizes.own * sizeof(Real) +
+    std::size_t stack = 0;
+    if (kind_of(setup, request) == Kind::stack)
+      stack = setup.gradients.sampler.batch() == 1
+                  ? DeviceStack<double, Real>::bytes_per_agent(setup, request,
+                                                               clipping_of(setup.gradients))
+                  : DeviceStack<Real, Real>::bytes_per_agent(setup, request,
+                                                             clipping_of(setup.gradients));
+    return stack + sizes.picks * 4 * kRoundsAhead + sizes.wide * 8 + sizes.own * sizeof(Real) +
            sizes.units * sizeof(Real) + sizes.samples * sizeof(BatchSample);
   }
   static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
-    const auto kind = kind_of(setup, request);
-    return DeviceData<Real>::bytes(setup.problem.train, kind != Kind::linear, kind == Kind::batch);
+    return DeviceData<Real>::bytes(setup.problem.train, reader_of(kind_of(setup, request)));
   }
 
  private:
-  enum class Kind { linear, sample, batch };
+  enum class Kind { linear, sample, batch, stack };
   static constexpr std::uint32_t kRoundsAhead = 16, kMostParts = 16;
 
   struct Idle {
@@ -129,8 +157,16 @@ class DeviceGradients {
   }
 
   static Kind kind_of(const AlgorithmSetup& setup, const Request& request) {
-    if (find_model(request.model.name).single_score()) return Kind::linear;
+    const auto& model = find_model(request.model.name);
+    if (model.takes_images) return Kind::stack;
+    if (model.single_score()) return Kind::linear;
     return setup.gradients.sampler.batch() == 1 ? Kind::sample : Kind::batch;
+  }
+  static Reader reader_of(Kind kind) {
+    return kind == Kind::linear   ? Reader::entries
+           : kind == Kind::sample ? Reader::samples
+           : kind == Kind::batch  ? Reader::batches
+                                  : Reader::images;
   }
   // The mean of one sample is the sample (GradientEstimator::request).
   static Clipping clipping_of(const GradientOptions& options) {
@@ -146,9 +182,13 @@ class DeviceGradients {
     std::size_t picks, wide = 0, own = 0, units = 0, samples = 0;
 
     Sizes(const AlgorithmSetup& setup, const Request& request, std::uint32_t stride)
-        : picks(setup.gradients.sampler.batch()) {
+        : picks(batch_of(setup.gradients.sampler)) {
       const auto kind = kind_of(setup, request);
       const auto features = setup.problem.train.features;
+      if (kind == Kind::stack) {
+        (setup.gradients.sampler.batch() == 1 ? wide : own) = stride;
+        return;
+      }
       if (kind == Kind::linear) {
         wide = (picks == 1 ? 1 : 2) * std::size_t{stride} + 2 * picks;
         return;
@@ -162,7 +202,47 @@ class DeviceGradients {
       units = 2 * picks * net.units + net.layers[0].outputs;
       samples = picks;
     }
+    static std::size_t batch_of(const BatchSampler& sampler) {
+      return sampler.kind() == Sampler::poisson ? PoissonBatches::likely_size(sampler)
+                                                : sampler.batch();
+    }
   };
+
+  // For batches that are larger than any before. What the last round left is not needed any more.
+  void make_room() {
+    if (rows_.batch <= capacity_) return;
+    capacity_ = rows_.batch;
+    if (kind_ == Kind::linear)
+      wide_ = {device_, (2 * std::size_t{stride_} + 2 * capacity_) * agents_};
+    if (kind_ != Kind::batch) return;
+    units_ = {device_, (2 * capacity_ * net_.units + net_.layers[0].outputs) * agents_};
+    samples_ = {device_, capacity_ * agents_};
+  }
+
+  // A perceptron has one sample by another way than many (Mlp::gradient_sum), and here nobody knows
+  // before the draw. That is rare, but not for batches of a few samples.
+  struct Library {
+    explicit Library(const AlgorithmSetup& setup)
+        : estimator(setup.problem, without_noise(setup.gradients), setup.pool) {}
+    static GradientOptions without_noise(GradientOptions options) {
+      options.noise_stddev = 0;
+      options.momentum = 1;
+      return options;
+    }
+    GradientEstimator estimator;
+  };
+  void compute_by_library(std::uint32_t agent, const Real* X, std::uint32_t round) {
+    std::vector<Real> x(dim_), g(dim_);
+    device_.download(x.data(), X + std::size_t{agent} * stride_, dim_ * sizeof(Real));
+    library_->estimator.prepare(agent, std::span<const Real>(x), round, std::span<Real>(g));
+    for (std::size_t first = 0; first < dim_; first += kTileSize) {
+      const Tile tile{agent, first, std::min<std::size_t>(kTileSize, dim_ - first)};
+      library_->estimator.release(tile, round, tile.of(std::span<Real>(g)));
+    }
+    const double scale = 1;
+    device_.upload(own_.data() + std::size_t{agent} * stride_, g.data(), dim_ * sizeof(Real));
+    device_.upload(scales_.data() + agent, &scale, sizeof scale);
+  }
 
   MaskKernel pick_kernel(std::uint32_t round) const {
     constexpr std::uint32_t kOneTile = 1U << 31;
@@ -183,9 +263,9 @@ class DeviceGradients {
   }
 
   LogisticKernel<Real> logistic_kernel(const Real* X) const {
-    const std::size_t matrix = agents_ * stride_, samples = agents_ * rows_.batch;
+    const std::size_t matrix = agents_ * stride_, samples = agents_ * capacity_;
     double* const after = wide_.data() + matrix;  // with batches: R, slopes, factors
-    const bool batches = rows_.batch > 1;
+    const bool batches = capacity_ > 1;
     return {rows_,
             clipping_,
             lambda_,
@@ -254,6 +334,9 @@ class DeviceGradients {
   Clipping clipping_;
   DeviceData<Real> data_;
   SampleRows rows_;
+  std::optional<PoissonBatches> poisson_;
+  std::optional<Library> library_;
+  std::size_t capacity_ = 0;  // samples of an agent that there is room for
   Array<double> scales_;
   std::uint32_t split_ = 1;                        // of a sample's first layer
   std::uint32_t drawn_from_ = ~0U - kRoundsAhead;  // of picks, kRoundsAhead rounds
@@ -262,6 +345,8 @@ class DeviceGradients {
   Array<double> wide_;  // rows, or what a sample's gradient is made of
   Array<Real> own_, units_;
   Array<BatchSample> samples_;
+  std::optional<DeviceStack<Real, Real>> stack_;
+  std::optional<DeviceStack<double, Real>> single_stack_;  // of batches of one
 };
 
 }  // namespace porter::cuda

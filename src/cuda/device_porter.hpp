@@ -12,6 +12,7 @@
 #include "core/vector_math.hpp"
 #include "device_gradients.hpp"
 #include "messages.hpp"
+#include "room.hpp"
 #include "tile_update.hpp"
 
 namespace porter::cuda {
@@ -183,16 +184,8 @@ class DevicePorter final : public Algorithm {
     require(2 * agents_ * kept_ < std::uint64_t{1} << 32, ErrorKind::usage,
             "run.engine = \"cuda\": the messages of ", agents_, " agents (network.agents) with ",
             kept_, " entries each (algorithm.compressor) are too many: 2^31 entries is the limit");
-    const std::size_t data = DeviceGradients<Real>::data_bytes(setup, request);
-    constexpr std::size_t kSmallThings = 64 << 20;  // what CUDA itself takes, weights, norms
-    const std::size_t free = device_->free_bytes();
-    const std::size_t room = free > data + kSmallThings ? free - data - kSmallThings : 0;
-    require(agents_ <= room / per_agent, ErrorKind::io,
-            "run.engine = \"cuda\": out of memory on the device: ", agents_,
-            " agents (network.agents) with a model of ", dim_, " parameters (model) take ",
-            static_cast<double>(agents_ * per_agent + data) / 1e9, " GB, and ", device_->name(),
-            " has ", static_cast<double>(free) / 1e9, " GB free: room for ", room / per_agent,
-            " agents");
+    cuda::expect_room(*device_, agents_, dim_, per_agent,
+                      DeviceGradients<Real>::data_bytes(setup, request));
   }
 
   void connect(const Network& network) {

@@ -41,8 +41,8 @@ struct LogisticKernel {
     const std::size_t agent = block.x;
     double* const g = G + agent * stride;
     auto* const memory = block.memory_as<double>();
-    double scale = rows.batch == 1 ? one_sample(block, memory, agent, g) * clipping.mean
-                                   : (many_samples(block, memory, agent, g), clipping.mean);
+    double scale = rows.count(agent) == 1 ? one_sample(block, memory, agent, g) * clipping.mean
+                                          : (many_samples(block, memory, agent, g), clipping.mean);
     if (clipping.clips_mean()) {
       const double square =
           ordered_sum(block, memory, kSumLanes, dim, [&](std::uint32_t j) { return g[j] * g[j]; });
@@ -95,7 +95,8 @@ struct LogisticKernel {
     });
     const double r_sq =
         ordered_sum(block, memory, kSumLanes, dim, [&](std::uint32_t j) { return r[j] * r[j]; });
-    block.each(rows.batch, [&](std::uint32_t s) {
+    const std::uint32_t drawn = rows.count(agent);
+    block.each(drawn, [&](std::uint32_t s) {
       const std::size_t row = rows.row(agent, s);
       const float* f = rows.values_of(row);
       double score = 0, square = 0, product = 0;
@@ -112,7 +113,7 @@ struct LogisticKernel {
     });
     // Samples in their order at every coordinate.
     if (rows.columns)
-      for (std::uint32_t s = 0; s < rows.batch; ++s) {
+      for (std::uint32_t s = 0; s < drawn; ++s) {
         const std::size_t row = rows.row(agent, s);
         block.each(factor[s] == 0 ? 0 : rows.size_of(row), [&](std::uint32_t i) {
           g[rows.column(row, i)] += factor[s] * c[s] * double{rows.values_of(row)[i]};
@@ -121,14 +122,14 @@ struct LogisticKernel {
     else
       block.each(dim, [&](std::uint32_t j) {
         double sum = 0;
-        for (std::uint32_t s = 0; s < rows.batch; ++s)
+        for (std::uint32_t s = 0; s < drawn; ++s)
           if (factor[s] != 0)
             sum += factor[s] * c[s] * double{rows.values_of(rows.row(agent, s))[j]};
         g[j] = sum;
       });
     if (!(lambda > 0)) return;
     const double weight =
-        ordered_sum(block, memory, 1, rows.batch, [&](std::uint32_t s) { return factor[s]; });
+        ordered_sum(block, memory, 1, drawn, [&](std::uint32_t s) { return factor[s]; });
     block.each(dim, [&](std::uint32_t j) { g[j] += weight * r[j]; });
   }
 };

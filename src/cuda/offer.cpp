@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMethods[] = {"porter-dp", "porter-gc", "porter-sweep", "sweep-led",
                                          "beer",      "motef",     "choco-sgd",    "dsgd",
                                          "dp-dsgd",   "dsgt"};
-constexpr std::string_view kModels[] = {"logistic", "linear", "softmax", "mlp"};
+constexpr std::string_view kModels[] = {"logistic", "linear", "softmax", "mlp", "layers", "cnn"};
 constexpr std::string_view kCompressors[] = {"identity", "random_k", "bernoulli", "top_k",
                                              "qsgd",     "gsgd",     "sign",      "natural"};
 
@@ -53,8 +53,9 @@ void expect_model(const RunParts& parts) {
   expect(parts.data.train->outputs == 1, "several targets (data.targets)");
   expect(!info.layered || model.hidden.size() < kMaxLayers,
          concat("more than ", kMaxLayers - 1, " hidden layers (model.hidden)"));
-  expect(info.single_score() || model.lambda == 0 || parts.facts.batch == 1,
-         concat("model.lambda > 0 for ", model.name, " with batches (algorithm.batch > 1)"));
+  expect(info.single_score() || model.lambda == 0 || (parts.facts.batch == 1 && !info.takes_images),
+         concat("model.lambda > 0 for ", model.name,
+                info.takes_images ? "" : " with batches (algorithm.batch > 1)"));
 }
 
 }  // namespace
@@ -73,7 +74,8 @@ Request offered(const RunParts& parts) {
           "run.engine = \"cuda\" does not offer privacy.noise = \"secure\": secret noise and ",
           "batches are drawn one after the other from streams that never leave the processor; ",
           "run.engine = \"simulate\" has it");
-  expect(parts.sampler().kind() != Sampler::poisson, "privacy.sampler = \"poisson\"");
+  expect(parts.sampler().kind() != Sampler::poisson || parts.facts.batch > 1,
+         "privacy.sampler = \"poisson\" with algorithm.batch = 1");
   expect(!shares_noise(config), "noise that neighbours share (privacy.shape)");
   expect(!agents_differ(config),
          "agents with rates or noise of their own (data.weigh, privacy.budgets)");

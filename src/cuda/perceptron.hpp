@@ -3,9 +3,8 @@
 // them: every sum in the same order, every rounding at the same place.
 #pragma once
 
+#include "activation.hpp"
 #include "clipping.hpp"
-#include "core/exp_parts.hpp"
-#include "porter/model/model.hpp"
 #include "sample_rows.hpp"
 
 namespace porter::cuda {
@@ -26,16 +25,12 @@ struct Perceptron {
 
   template <class Real>
   PORTER_DEVICE Real activated(Real t) const {
-    if (activation == ActivationKind::sigmoid) return 1 / (1 + exp_of(-t));
-    if (activation == ActivationKind::tanh) return tanh_of(t);
-    return t <= 0 ? 0 : t;
+    return cuda::activated(activation, t);
   }
   /// delta times the derivative at the activation a.
   template <class Real>
   PORTER_DEVICE Real times_slope(Real a, Real delta) const {
-    if (activation == ActivationKind::sigmoid) return delta * (a * (1 - a));
-    if (activation == ActivationKind::tanh) return delta * (1 - a * a);
-    return a <= 0 ? 0 : delta;
+    return cuda::times_slope(activation, a, delta);
   }
   /// The layer that coordinate j belongs to.
   PORTER_DEVICE const DenseLayer& layer_of(std::uint32_t j) const {
@@ -115,10 +110,10 @@ struct BatchBeginKernel {
       for (std::uint32_t j = 0; j < first.inputs; ++j) sum += W[std::size_t{o} * first.inputs + j];
       batch.column_sums[agent * first.outputs + o] = sum;
     });
-    const std::uint32_t blocks = (rows.batch + kBlockRows - 1) / kBlockRows;
+    const std::uint32_t drawn = rows.count(agent), blocks = (drawn + kBlockRows - 1) / kBlockRows;
     block.each(blocks, [&](std::uint32_t b) {
       const std::uint32_t begin = b * kBlockRows;
-      const std::uint32_t end = begin + kBlockRows < rows.batch ? begin + kBlockRows : rows.batch;
+      const std::uint32_t end = begin + kBlockRows < drawn ? begin + kBlockRows : drawn;
       std::uint64_t entries = 0;
       for (std::uint32_t s = begin; s < end; ++s) entries += inputs.unequal[rows.row(agent, s)];
       const auto all = static_cast<double>(std::uint64_t{end - begin} * rows.features);
@@ -148,8 +143,9 @@ struct BatchDeltasKernel {
 
   PORTER_DEVICE void operator()(const Block& block) const {
     const std::size_t agent = block.x;
-    const std::uint32_t first = block.y * kGroup;
-    const std::uint32_t count = rows.batch - first < kGroup ? rows.batch - first : kGroup;
+    const std::uint32_t first = block.y * kGroup, drawn = rows.count(agent);
+    if (first >= drawn) return;
+    const std::uint32_t count = drawn - first < kGroup ? drawn - first : kGroup;
     const Real* x = X + agent * stride;
     const std::size_t sample = agent * rows.batch + first;
     Real* const units = batch.units + sample * net.units;
@@ -272,10 +268,11 @@ struct BatchSumKernel {
  private:
   PORTER_DEVICE Real entry(std::size_t agent, std::uint32_t j, const DenseLayer& layer) const {
     const std::size_t first = agent * rows.batch * net.units;
+    const std::uint32_t drawn = rows.count(agent);
     const Real* deltas = batch.deltas + first + layer.level;
     if (layer.biased && j >= layer.biases) {
       Real sum = 0;
-      for (std::uint32_t s = 0; s < rows.batch; ++s)
+      for (std::uint32_t s = 0; s < drawn; ++s)
         sum += deltas[std::size_t{s} * net.units + (j - layer.biases)];
       return sum;
     }
@@ -284,7 +281,7 @@ struct BatchSumKernel {
     if (layer.level == 0) return first_entry(agent, i, deltas + o);
     const Real* below = batch.units + first + (layer.level - layer.inputs) + i;
     Real sum = 0;
-    for (std::uint32_t s = 0; s < rows.batch; ++s)
+    for (std::uint32_t s = 0; s < drawn; ++s)
       sum += deltas[std::size_t{s} * net.units + o] * below[std::size_t{s} * net.units];
     return sum;
   }
@@ -294,7 +291,7 @@ struct BatchSumKernel {
   PORTER_DEVICE Real first_entry(std::size_t agent, std::uint32_t i, const Real* deltas) const {
     const BatchSample* samples = batch.samples + agent * rows.batch;
     Real sum = 0, backgrounds = 0, others = 0;
-    for (std::uint32_t s = 0; s < rows.batch; ++s) {
+    for (std::uint32_t s = 0; s < rows.count(agent); ++s) {
       const auto [row, background, kind] = samples[s];
       if (kind == BatchSample::left_out) continue;
       const Real d = deltas[std::size_t{s} * net.units];

@@ -131,8 +131,9 @@ void GridRunner::record(const GridTask& task, const GridRun& run) {
 bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& run) {
   auto config = grid_.config_of(task.setting, task.trial);
   config.run.threads = threads;
-  Trainer trainer(
-      assemble(config, {.data = data_.get(config, hooks_.reading), .accounts = accounts_}));
+  auto parts = assemble(config, {.data = data_.get(config, hooks_.reading), .accounts = accounts_});
+  hooks_.prepare(parts);
+  Trainer trainer(std::move(parts));
   const auto file = checkpoint(task.setting, task.trial);
   double start = 0;
   if (rule_.pauses && fs::exists(file)) {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/vectors.hpp"
-#include "layer_stack.hpp"
+#include "model/layer_stack.hpp"
 
 namespace porter {
 

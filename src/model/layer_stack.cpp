@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer_stack.hpp"
+#include "model/layer_stack.hpp"
 
 #include <algorithm>
 

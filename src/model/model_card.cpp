@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json.hpp"
-#include "layer_stack.hpp"
 #include "layers.hpp"
+#include "model/layer_stack.hpp"
 #include "porter/core/error.hpp"
 #include "porter/model/saved_model.hpp"
 #include "porter/version.hpp"

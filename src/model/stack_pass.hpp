@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "layer_stack.hpp"
+#include "model/layer_stack.hpp"
 #include "porter/data/dataset.hpp"
 #include "slots.hpp"
 

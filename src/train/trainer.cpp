@@ -37,8 +37,8 @@ Trainer::Trainer(RunParts parts, std::optional<Link> link)
                    parts_.model->has_loss()) {
   const auto& facts = parts_.facts;
   require(parts_.config.run.engine != EngineKind::cuda || parts_.on_device, ErrorKind::usage,
-          "run.engine = \"cuda\" is for porter run, and for programs that call use_cuda "
-          "(porter/cuda/cuda.hpp)");
+          "run.engine = \"cuda\" is for porter run and porter sweep, and for programs that call "
+          "use_cuda (porter/cuda/cuda.hpp)");
   require(!link_ || !(network_changes(config()) || has_clock(config())), ErrorKind::usage,
           "network: a network that changes (schedule, dropout) and modelled seconds (latency, "
           "bandwidth, compute) are for simulations only");

@@ -36,6 +36,7 @@ struct Case {
   ModelOptions model = {.name = "mlp", .hidden = {5}};
   Precision precision = Precision::wide;
   bool sparse = false, pictures = false;
+  Sampler sampler = Sampler::fixed;
   bool broken = false;  // each agent has a record whose gradient is not finite
   std::string clip = "smooth:0.7";
   std::uint32_t gossip = 1, rounds = 6;
@@ -95,7 +96,7 @@ struct Bench {
             .mask = c.mask,
             .dense = c.dense,
             .precision = c.precision,
-            .gradients = {.sampler = {Sampler::fixed, c.rows_per_agent, c.batch},
+            .gradients = {.sampler = {c.sampler, c.rows_per_agent, c.batch},
                           .clip = parse_clip(clip),
                           .clip_target = info.clipping == AlgorithmInfo::Clipping::batch
                                              ? ClipTarget::batch

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "method_cases.hpp"
+#include "stack_cases.hpp"
 
 namespace porter {
 namespace {
@@ -84,6 +85,14 @@ Case network_case(std::size_t agents, std::size_t batch) {
   c.model = {.name = "mlp", .hidden = {64}};
   return c;
 }
+Case image_case(std::size_t agents, std::size_t batch) {
+  Case c{.name = "cnn of 28 x 28", .agents = agents, .rows_per_agent = batch == 1 ? 20 : 2 * batch};
+  c.features = 784, c.classes = 10, c.batch = batch, c.pictures = true;
+  c.compressor = agents == 1 ? "identity" : "random_k:0.05";
+  c.model = {.name = "cnn", .image = {28, 28}};
+  if (batch > 1) c.sampler = Sampler::poisson;
+  return c;
+}
 Case logistic_case(std::size_t agents) {
   Case c{.name = "logistic, d = 124", .agents = agents, .rows_per_agent = 3};
   c.features = 124, c.classes = 2, c.sparse = true;
@@ -97,7 +106,8 @@ template <class Real>
 int time_rounds(Case c) {
   c.precision = sizeof(Real) == 8 ? Precision::wide : Precision::narrow;
   Bench bench(c);
-  bench.network = Bench::make_network(c.agents, concat("regular:", c.agents > 8 ? 8 : 4));
+  bench.network = Bench::make_network(
+      c.agents, c.agents == 1 ? "complete" : concat("regular:", c.agents > 8 ? 8 : 4));
   const auto setup = with_small_steps(bench.setup(c));
   cuda::DevicePorter<Real> porter(setup, bench.request, std::make_unique<Device>());
   std::string verdict = "not compared";
@@ -140,13 +150,18 @@ double copy_rate() {
   return best;
 }
 
+int time_images() {
+  return time_both(image_case(1, 1024)) + time_both(image_case(10, 600)) +
+         time_both(image_case(10, 1)) + time_both(image_case(100, 1));
+}
+
 int time_all() {
   int bad = 0;
   std::printf("copies: %.2f TB/s\n", copy_rate() / 1e12);
   for (const std::size_t agents : {10, 100, 1000, 10000}) bad += time_both(network_case(agents, 1));
   for (const std::size_t agents : {10, 1000, 10000}) bad += time_both(logistic_case(agents));
   for (const std::size_t agents : {10, 100}) bad += time_both(network_case(agents, 600));
-  return bad;
+  return bad + time_images();
 }
 
 int run(const std::string& what) {
@@ -155,6 +170,13 @@ int run(const std::string& what) {
               static_cast<double>(device.free_bytes()) / 1e9);
   int bad = 0;
   if (what == "one") return time_rounds<float>(network_case(1000, 1));
+  if (what == "images")
+    return check("networks over images", stack_cases(), run_difference) +
+           check("batches of random size", poisson_cases(), run_difference) + time_images();
+  if (what == "some")
+    return check("networks over images", {stack_cases()[9], stack_cases()[24]}, run_difference) +
+           check("batches of random size", {poisson_cases()[0], poisson_cases()[12]},
+                 run_difference);
   if (what != "time")
     bad += check("single samples", one_sample_cases(), run_difference) +
            check("batches", batch_cases(), run_difference) +
@@ -162,6 +184,8 @@ int run(const std::string& what) {
            check("methods", method_cases(), run_difference) +
            check("compressors", compressor_cases(), run_difference) +
            check("sweeps", sweep_cases(), run_difference) +
+           check("networks over images", stack_cases(), run_difference) +
+           check("batches of random size", poisson_cases(), run_difference) +
            check("the engine in the middle of a run", method_cases(), relay_difference) +
            check("200 rounds of every combination", all_cases(), long_difference);
   if (what != "check") bad += time_all();
@@ -175,8 +199,8 @@ int run(const std::string& what) {
 }  // namespace
 }  // namespace porter
 
-// check_device [check | time | one]: bits and times, or one of both; one is a single case to
-// profile
+// check_device [check | time | images | one | some]: bits and times, or one of both; of networks
+// over images; one is a single case to profile, some are few to look for bad accesses in
 int main(int argc, char** argv) {
   try {
     return porter::run(argc > 1 ? argv[1] : "");

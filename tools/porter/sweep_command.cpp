@@ -6,6 +6,7 @@
 #include "io/file.hpp"
 #include "live_page.hpp"
 #include "porter/core/error.hpp"
+#include "porter/cuda/cuda.hpp"
 #include "progress.hpp"
 #include "report/page.hpp"
 #include "run_one.hpp"
@@ -92,9 +93,12 @@ int run_sweep_command(const SweepArguments& options) {
   std::optional<LivePage> page;
   start_live_page(options.live, out, page);
   GridProgress progress(sweep, "sweep", sweep.metric);
-  const auto result = with_hint(ErrorKind::usage, kFolderHint, [&] {
-    return run_sweep(sweep, out, existing, progress.hooks(options.jobs));
-  });
+  auto hooks = progress.hooks(options.jobs);
+  hooks.prepare = [queue = make_device_queue()](RunParts& parts) {
+    if (parts.config.run.engine == EngineKind::cuda) use_cuda(parts, queue);
+  };
+  const auto result = with_hint(ErrorKind::usage, kFolderHint,
+                                [&] { return run_sweep(sweep, out, existing, hooks); });
   progress.close();
   if (!result) {
     fmt::print(stderr, "interrupted; resume with:\n  {} sweep {} --out {} --resume\n",

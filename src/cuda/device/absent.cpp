@@ -5,7 +5,9 @@
 
 namespace porter {
 
-std::string use_cuda(RunParts&) {
+std::shared_ptr<DeviceQueue> make_device_queue() { return nullptr; }
+
+std::string use_cuda(RunParts&, const std::shared_ptr<DeviceQueue>&) {
   fail(
       ErrorKind::usage,
       "run.engine = \"cuda\": this porter was built without CUDA: install the CUDA toolkit (nvcc), "

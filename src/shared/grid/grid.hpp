@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "porter/config/config.hpp"
+#include "porter/train/assemble.hpp"
 #include "porter/train/metrics.hpp"
 
 namespace porter {
@@ -106,6 +107,8 @@ struct GridCounters {
 struct GridHooks {
   std::size_t jobs = 0;  ///< runs at the same time; 0: one per core
   std::function<bool()> stop_requested = [] { return false; };
+  /// From any thread, for every run before its trainer: who computes it (use_cuda).
+  std::function<void(RunParts&)> prepare = [](RunParts&) {};
   /// From any thread, often; the setting that is being trained.
   std::function<void(const GridCounters&, std::size_t)> after_round = [](const GridCounters&,
                                                                          std::size_t) {};
