@@ -60,6 +60,10 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
   if (setup.exchange)
     for (const auto sender : setup.exchange->sources())
       shares(sender) ? link_.leave_unread(sender) : copied_.push_back(sender);
+  if (shared_)
+    for (const auto agent : setup.exchange->hosted())
+      if (setup.exchange->all_listeners(agent, [&](auto other) { return shares(other); }))
+        link_.announce_only(agent);
   auto known = team.hosted;  // whose Q are in the matrices
   known.insert(known.end(), copied_.begin(), copied_.end());
   for (const auto& channel : channels) {
@@ -120,11 +124,14 @@ void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
   const auto& message = link_.message(channel, agent);
   if (!shared_) return add_decoded(1.0, message, state.Q.row(agent));
   const auto row = shared_->row(channel, agent, step_);
-  if (goes_on_)
-    add_decoded(1.0, state.previous[agent], row);
-  else
-    std::ranges::copy(Q(channel, agent), row.begin());
-  add_decoded(1.0, message, row);
+  if (!goes_on_) std::ranges::copy(Q(channel, agent), row.begin());
+  // What was read by others is far away, and comes faster line after line.
+  for (std::size_t first = 0; first < dim_; first += kCopyStretch) {
+    const auto part = row.subspan(first, std::min(kCopyStretch, dim_ - first));
+    touch<Real>(part);
+    if (goes_on_) add_decoded(1.0, state.previous[agent], first, part);
+    add_decoded(1.0, message, first, part);
+  }
   state.rows[agent] = row.data();
   shared_->sync();
 }

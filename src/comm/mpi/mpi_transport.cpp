@@ -61,9 +61,10 @@ class MpiTransport final : public Transport {
     const auto& sources = hosting_.sources(rank_);
     received_.clear();
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      require(statuses[i].MPI_ERROR != MPI_ERR_TRUNCATE, ErrorKind::protocol, "agent ", sources[i],
-              " in ", hosting_.describe(hosting_.process_of(sources[i])), " sent more than ",
-              max_message_, " bytes");
+      if (statuses[i].MPI_ERROR == MPI_ERR_TRUNCATE)
+        fail(ErrorKind::protocol, "agent ", sources[i], " in ",
+             hosting_.describe(hosting_.process_of(sources[i])), " sent more than ", max_message_,
+             " bytes");
       require_mpi(statuses[i].MPI_ERROR, "MPI_Irecv");
       int count = 0;
       MPI_Get_count(&statuses[i], MPI_BYTE, &count);
