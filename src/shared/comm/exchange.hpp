@@ -58,7 +58,7 @@ class Exchange {
   }
 
   /// What errors call an agent.
-  std::string name(std::uint32_t agent) const;
+  const std::string& name(std::uint32_t agent) const { return options_.names[agent]; }
 
   struct Outgoing {
     std::span<const std::span<const std::byte>> vectors = {};  ///< of the update
