@@ -182,8 +182,19 @@ void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps)
         measured_[place_of(first / kCopyStretch, c, i)] = measure(c, copied_[i], first, size);
     }
     mix_rows<Real>(incoming_to_hosted_, channels_[c].rows, first, size,
-                   std::span(gaps).subspan(c * channel_size, channel_size));
+                   std::span(gaps).subspan(c * channel_size, channel_size),
+                   ahead_of(c, first + size));
   }
+}
+
+// The next channel's copies of a stretch, then those of the stretch that begins there.
+template <class Real>
+Ahead<Real> Surrogates<Real>::ahead_of(std::size_t channel, std::size_t end) const {
+  if (copied_.empty()) return {};
+  const bool last = channel + 1 == channels_.size();
+  if (last && end == dim_) return {};
+  const std::size_t begin = (end - 1) / kCopyStretch * kCopyStretch;
+  return {channels_[last ? 0 : channel + 1].rows, last ? end : begin};
 }
 
 template <class Real>
