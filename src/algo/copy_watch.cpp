@@ -53,7 +53,8 @@ void CopyWatch<Real>::send(std::size_t agent) {
     }
     message.dense = dense;
   }
-  if (compares_copies() || !dense.empty()) message.digest = surrogates_.digest(agent);
+  const bool proves = compares_copies() && link_.travels(agent);
+  if (proves || !dense.empty()) message.digest = surrogates_.digest(agent);
   link_.send(agent, message);
 }
 

@@ -33,7 +33,8 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       mask_(mask),
       blocks_per_round_(setup.gossip),
       exchange_(setup.exchange),
-      unread_(incoming_.size()) {
+      unread_(incoming_.size()),
+      announced_(incoming_.size()) {
   const auto& graph = setup.neighbours().graph;
   for (std::size_t i = 0; i < graph.nodes(); ++i) receivers_.push_back(graph.degree(i));
   if (mask_ == Mask::sweep) {
@@ -107,7 +108,9 @@ void MessageLink::leave_out(std::size_t agent, std::size_t channel) {
 void MessageLink::send(std::size_t agent, Exchange::Outgoing outgoing) {
   if (!exchange_) return;
   std::vector<std::span<const std::byte>> vectors;
-  for (const auto& end : ends_) vectors.emplace_back(end.messages[agent].payload);
+  for (const auto& end : ends_)
+    vectors.push_back(travels(agent) ? std::span<const std::byte>(end.messages[agent].payload)
+                                     : std::span<const std::byte>());
   outgoing.vectors = vectors;
   exchange_->post(step_, static_cast<std::uint32_t>(agent), outgoing);
 }

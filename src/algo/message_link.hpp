@@ -60,7 +60,7 @@ class MessageLink {
       return encode_at(positions, agent, channel, difference);
     }
     compress_difference(compressor_, a, b, stream(channel, agent), message(channel, agent),
-                        travels());
+                        travels(agent));
     return checked(agent, channel);
   }
   /// Where the agents sweep: value(j) at the step's coordinates j.
@@ -83,6 +83,10 @@ class MessageLink {
 
   /// Nobody here needs the sender's messages: they are collected, and not decoded.
   void leave_unread(std::size_t sender) { unread_[sender] = true; }
+  /// Nobody elsewhere decodes the hosted agent's messages: they only say that there is one.
+  void announce_only(std::size_t agent) { announced_[agent] = true; }
+  /// Whether somebody does.
+  bool travels(std::size_t agent) const { return exchange_ != nullptr && !announced_[agent]; }
   /// With what else the message shall hold; its vectors are filled in here.
   void send(std::size_t agent, Exchange::Outgoing message = {});
   using Arrived = std::function<void(const Exchange::Incoming&)>;
@@ -123,7 +127,7 @@ class MessageLink {
   template <class Value>
   const Message& encode_at(std::span<const std::uint32_t> positions, std::size_t agent,
                            std::size_t channel, const Value& value) {
-    message_at(positions, dim_, value, message(channel, agent), travels());
+    message_at(positions, dim_, value, message(channel, agent), travels(agent));
     return checked(agent, channel);
   }
   std::span<const std::uint32_t> drawn(std::size_t channel, std::size_t agent) const {
@@ -131,8 +135,6 @@ class MessageLink {
   }
   std::uint32_t block() const { return (step_ - 1) / steps_per_block_ + 1; }
   void draw_subsets();
-  bool travels() const { return exchange_ != nullptr; }
-
   RngStream stream(std::size_t channel, std::size_t sender) const {
     return stream(channel, sender, step_);
   }
@@ -155,8 +157,9 @@ class MessageLink {
   std::uint32_t step_ = 0;
   std::vector<std::size_t> receivers_;  // per sender
   Exchange* exchange_;
-  std::vector<End> ends_;     // per channel
-  std::vector<bool> unread_;  // per sender
+  std::vector<End> ends_;        // per channel
+  std::vector<bool> unread_;     // per sender
+  std::vector<bool> announced_;  // per agent: its vectors stay here
   std::size_t bytes_beside_ = 0;
   Traffic traffic_;
   std::optional<RoundClock> clock_;  // where seconds are modelled

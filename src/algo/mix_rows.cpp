@@ -23,7 +23,8 @@ constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
 template <std::size_t lanes, class Real, std::size_t... r>
 PORTER_INLINE inline void sum_block(std::index_sequence<r...>,
                                     std::span<const MixingWeight> senders, const Real* const* Q,
-                                    std::size_t first, Real* out) {
+                                    std::size_t first, Real* out, const Real* const* next,
+                                    std::size_t next_first) {
   using Vector = Register<Real, kSize<lanes, Real>>;
   Vector sums[sizeof...(r)];
   ((sums[r] = Vector{}), ...);
@@ -32,6 +33,8 @@ PORTER_INLINE inline void sum_block(std::index_sequence<r...>,
     const auto w = static_cast<Real>(weight);
     Vector values[sizeof...(r)];
     (std::memcpy(&values[r], row + r * kSize<lanes, Real>, sizeof(Vector)), ...);
+    if (next != nullptr)
+      (__builtin_prefetch(next[sender] + next_first + r * kSize<lanes, Real>, 0, 2), ...);
     ((sums[r] += w * values[r]), ...);
   }
   (std::memcpy(out + r * kSize<lanes, Real>, &sums[r], sizeof(Vector)), ...);
@@ -40,37 +43,42 @@ PORTER_INLINE inline void sum_block(std::index_sequence<r...>,
 // Eight registers at once, then a line at once.
 template <std::size_t lanes, class Real>
 PORTER_INLINE inline void sum_chunk(std::span<const MixingWeight> senders, const Real* const* Q,
-                                    std::size_t first, std::size_t size, Real* out) {
+                                    std::size_t first, std::size_t size, Real* out,
+                                    const Real* const* next, std::size_t next_first) {
   constexpr std::size_t kLine = kLineBytes / sizeof(Real), kPerLine = kLine / kSize<lanes, Real>;
   constexpr std::size_t kBlock = 8 * kSize<lanes, Real>;
   std::size_t j = 0;
   for (; j + kBlock <= size; j += kBlock)
-    sum_block<lanes>(std::make_index_sequence<8>(), senders, Q, first + j, out + j);
+    sum_block<lanes>(std::make_index_sequence<8>(), senders, Q, first + j, out + j, next,
+                     next_first + j);
   for (; j < size; j += kLine)
-    sum_block<lanes>(std::make_index_sequence<kPerLine>(), senders, Q, first + j, out + j);
+    sum_block<lanes>(std::make_index_sequence<kPerLine>(), senders, Q, first + j, out + j, next,
+                     next_first + j);
 }
 
 }  // namespace
 
 template <class Real>
 void mix_rows(std::span<const std::vector<MixingWeight>> incoming, std::span<const Real* const> Q,
-              std::size_t first, std::size_t size, std::span<Real> out) {
+              std::size_t first, std::size_t size, std::span<Real> out, const Ahead<Real>& ahead) {
   constexpr std::size_t kChunk = kChunkBytes / sizeof(Real);
   const std::size_t row = whole_lines<Real>(size);
   assert(first % whole_lines<Real>(1) == 0);
   assert(out.size() == incoming.size() * row);
   Real* to = out.data();
+  const auto* const next = ahead.Q.empty() ? nullptr : ahead.Q.data();
+  const std::size_t next_first = ahead.first;
   with_vectors([=]<Width lanes>() PORTER_INLINE {
     for (std::size_t j = 0; j < row; j += kChunk)
       for (std::size_t i = 0; i < incoming.size(); ++i)
         sum_chunk<lanes, Real>(incoming[i], Q.data(), first + j, std::min(kChunk, row - j),
-                               to + i * row + j);
+                               to + i * row + j, i == 0 ? next : nullptr, next_first + j);
   });
 }
 
 template void mix_rows(std::span<const std::vector<MixingWeight>>, std::span<const double* const>,
-                       std::size_t, std::size_t, std::span<double>);
+                       std::size_t, std::size_t, std::span<double>, const Ahead<double>&);
 template void mix_rows(std::span<const std::vector<MixingWeight>>, std::span<const float* const>,
-                       std::size_t, std::size_t, std::span<float>);
+                       std::size_t, std::size_t, std::span<float>, const Ahead<float>&);
 
 }  // namespace porter

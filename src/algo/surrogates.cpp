@@ -60,6 +60,10 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
   if (setup.exchange)
     for (const auto sender : setup.exchange->sources())
       shares(sender) ? link_.leave_unread(sender) : copied_.push_back(sender);
+  if (shared_)
+    for (const auto agent : setup.exchange->hosted())
+      if (setup.exchange->all_listeners(agent, [&](auto other) { return shares(other); }))
+        link_.announce_only(agent);
   auto known = team.hosted;  // whose Q are in the matrices
   known.insert(known.end(), copied_.begin(), copied_.end());
   for (const auto& channel : channels) {
@@ -120,11 +124,14 @@ void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
   const auto& message = link_.message(channel, agent);
   if (!shared_) return add_decoded(1.0, message, state.Q.row(agent));
   const auto row = shared_->row(channel, agent, step_);
-  if (goes_on_)
-    add_decoded(1.0, state.previous[agent], row);
-  else
-    std::ranges::copy(Q(channel, agent), row.begin());
-  add_decoded(1.0, message, row);
+  if (!goes_on_) std::ranges::copy(Q(channel, agent), row.begin());
+  // What was read by others is far away, and comes faster line after line.
+  for (std::size_t first = 0; first < dim_; first += kCopyStretch) {
+    const auto part = row.subspan(first, std::min(kCopyStretch, dim_ - first));
+    touch<Real>(part);
+    if (goes_on_) add_decoded(1.0, state.previous[agent], first, part);
+    add_decoded(1.0, message, first, part);
+  }
   state.rows[agent] = row.data();
   shared_->sync();
 }
@@ -175,8 +182,19 @@ void Surrogates<Real>::sum_gaps(std::size_t first, std::size_t size, Gaps& gaps)
         measured_[place_of(first / kCopyStretch, c, i)] = measure(c, copied_[i], first, size);
     }
     mix_rows<Real>(incoming_to_hosted_, channels_[c].rows, first, size,
-                   std::span(gaps).subspan(c * channel_size, channel_size));
+                   std::span(gaps).subspan(c * channel_size, channel_size),
+                   ahead_of(c, first + size));
   }
+}
+
+// The next channel's copies of a stretch, then those of the stretch that begins there.
+template <class Real>
+Ahead<Real> Surrogates<Real>::ahead_of(std::size_t channel, std::size_t end) const {
+  if (copied_.empty()) return {};
+  const bool last = channel + 1 == channels_.size();
+  if (last && end == dim_) return {};
+  const std::size_t begin = (end - 1) / kCopyStretch * kCopyStretch;
+  return {channels_[last ? 0 : channel + 1].rows, last ? end : begin};
 }
 
 template <class Real>

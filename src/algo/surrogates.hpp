@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "message_link.hpp"
+#include "mix_rows.hpp"
 #include "porter/core/thread_pool.hpp"
 #include "shared_rows.hpp"
 
@@ -135,6 +136,7 @@ class Surrogates {
   void start_shared();
   void forget();
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps);
+  Ahead<Real> ahead_of(std::size_t channel, std::size_t end) const;
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile, Gaps& gaps);
   void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
   void catch_up(std::size_t channel, std::size_t sender, std::size_t first, std::size_t size);

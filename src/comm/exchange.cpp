@@ -50,10 +50,9 @@ Exchange::Exchange(Transport& transport, const Hosting& hosting, std::uint32_t p
       hosting_(hosting),
       process_(process),
       options_(options),
-      limits_(frame_limits(options.dim, kMaxVectors)) {}
-
-std::string Exchange::name(std::uint32_t agent) const {
-  return options_.names.empty() ? concat("agent ", agent) : options_.names[agent];
+      limits_(frame_limits(options.dim, kMaxVectors)) {
+  for (std::size_t i = options_.names.size(); i < hosting.agents(); ++i)
+    options_.names.push_back(concat("agent ", i));
 }
 
 FrameHeader Exchange::header(FrameKind kind, std::uint32_t step, std::uint32_t agent,
@@ -108,7 +107,7 @@ void Exchange::naming(std::uint32_t sender, const std::function<void()>& check) 
 // An update, then perhaps a request, then perhaps all of Q.
 Exchange::Incoming Exchange::read(std::uint32_t step, std::size_t vectors,
                                   const Received& received) const {
-  const auto peer = name(received.sender);
+  const auto& peer = name(received.sender);
   auto rest = received.bytes;
   auto update = take_frame(rest, limits_, peer);
   require_expected(update,

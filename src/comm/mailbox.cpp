@@ -71,7 +71,6 @@ void Mailbox::post(std::uint32_t step, std::uint32_t sender, std::span<const std
             ", but has not said that step ", outbox.front().step, " is safe");
     outbox.push_back({Parcel::Kind::message, step, sender, copy, std::string()});
   }
-  options_.wake();
 }
 
 std::span<const Received> Mailbox::collect(std::uint32_t step) {
@@ -231,9 +230,19 @@ void Mailbox::wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t ste
       line_due = Clock::time_point::max();
       say_who_is_missing(lock, step);
     } else {
-      changed_.wait_until(lock, std::min(end_of(first), line_due));
+      pause(lock, std::min(end_of(first), line_due));
     }
   }
+}
+
+void Mailbox::pause(std::unique_lock<std::mutex>& lock, Clock::time_point until) {
+  if (!options_.drive) {
+    changed_.wait_until(lock, until);
+    return;
+  }
+  lock.unlock();
+  options_.drive(until);
+  lock.lock();
 }
 
 void Mailbox::say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t step) {

@@ -40,6 +40,9 @@ class Mailbox {
     std::shared_ptr<RoundTrace> trace = nullptr;
     /// Links have something to do; called with the mailbox locked.
     std::function<void()> wake = [] {};
+    /// Lets links work in the thread that waits for a step's messages, until one of them may have
+    /// come or that time is there. Nothing: links work elsewhere.
+    std::function<void(Clock::time_point until)> drive = nullptr;
     std::function<void(const std::string&)> report = [](const std::string&) {};
   };
   Mailbox(const Hosting& hosting, std::uint32_t process, std::vector<std::string> names,
@@ -49,7 +52,7 @@ class Mailbox {
   /// Waits until begin_sending was called for every neighbour. The last step that one of them
   /// holds, or has seen.
   std::uint32_t meet();
-  /// Error{protocol} where a neighbour has settled too little for it.
+  /// Links are not woken for it. Error{protocol} where a neighbour has settled too little for it.
   void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes);
   std::span<const Received> collect(std::uint32_t step);
   void settle(std::uint32_t step);
@@ -155,6 +158,7 @@ class Mailbox {
   void blame(std::uint32_t process, std::uint32_t step, Clock::time_point began);
   std::vector<std::uint32_t> missing(std::uint32_t step) const;
   void wait_for_all(std::unique_lock<std::mutex>& lock, std::uint32_t step);
+  void pause(std::unique_lock<std::mutex>& lock, Clock::time_point until);
   void say_who_is_missing(std::unique_lock<std::mutex>& lock, std::uint32_t step);
 
   const Hosting hosting_;

@@ -82,6 +82,10 @@ class OutgoingLink {
   Connection* connection() { return connection_.get(); }
   void work();
   bool has_more() const { return has_more_; }
+  /// Whether nothing of what was begun is left to be written.
+  bool has_sent_all() const { return !connection_ || connection_->all_written(); }
+  /// Whether only what the other end says is of interest, which is never much.
+  bool only_listens() const { return state_ == State::open && has_sent_all(); }
 
  private:
   enum class State { idle, looking_up, shaking, greeting, open };

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "checks.hpp"
@@ -21,7 +22,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds kShortPatience = 2s, kLongPatience = 10s;
-constexpr auto kLook = 50ms;         // deadlines are looked at that often
+constexpr auto kLook = 50ms;  // deadlines are looked at that often
+// On links that this process writes to little is said; they are looked at that often.
+constexpr auto kListen = 10ms;
+// Links that nobody has let work for so long are the thread's.
+constexpr auto kLeftAlone = 20ms;
 constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
 constexpr std::size_t kLongestMessage = ~std::uint32_t{0} - kMessageHead;
 constexpr std::size_t kMaxPlaces = 128, kFewestPlaces = 8;
@@ -51,6 +56,7 @@ class Bell {
     require(event_.get() >= 0, ErrorKind::network, "cannot make an eventfd");
   }
   int fd() const { return event_.get(); }
+  bool rung() const { return rung_; }
   void ring() {
     if (rung_.exchange(true)) return;
     [[maybe_unused]] const auto written = ::eventfd_write(event_.get(), 1);
@@ -66,7 +72,9 @@ class Bell {
   std::atomic<bool> rung_{false};
 };
 
-/// All connections of a process live in one thread.
+/// All connections of a process work in one thread at a time: in that which has posted messages or
+/// waits for them, or, while it computes for long, in one of their own. So nobody is woken up for
+/// what the thread of the rounds does on its way.
 class TlsTransport final : public NetworkTransport {
  public:
   TlsTransport(const Hosting& hosting, NetworkOptions options)
@@ -85,6 +93,7 @@ class TlsTransport final : public NetworkTransport {
                   .links = options_.links,
                   .trace = options_.trace,
                   .wake = [this] { bell_.ring(); },
+                  .drive = [this](auto until) { drive(until); },
                   .report = options_.report}),
         door_(tls_, {.listen = options_.listen,
                      .patience = patience_of(options_),
@@ -108,30 +117,38 @@ class TlsTransport final : public NetworkTransport {
       mailbox_.wait_for_news_to_spread(kLastWords);
     }
     over_ = true;
-    bell_.ring();
+    leave_alone();
     thread_.join();
   }
 
-  std::uint32_t meet() override { return mailbox_.meet(); }
+  std::uint32_t meet() override {
+    leave_alone();
+    return mailbox_.meet();
+  }
   void post(std::uint32_t step, std::uint32_t sender, std::span<const std::byte> bytes) override {
     require_postable(hosting_, options_.process, sender, bytes.size(), options_.max_message);
     mailbox_.post(step, sender, bytes);
+    send_all();
   }
   std::span<const Received> collect(std::uint32_t step) override { return mailbox_.collect(step); }
   void settle(std::uint32_t step) override { mailbox_.settle(step); }
   void abandon() override { abandoned_ = true; }
   void finish() override {
+    leave_alone();
     const auto away = mailbox_.finish();
     (away.empty() ? finished_ : abandoned_) = true;
     require(away.empty(), ErrorKind::network,
             "these have not said that they have finished: ", away);
   }
   void abort(const std::string& reason) noexcept override {
+    leave_alone();
     mailbox_.give_up(ErrorKind::network, options_.identity.name + " gave up: " + reason,
                      options_.process, reason);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// At most two connections of a neighbour: the one that is used, and a newer one that has not
   /// said hello yet.
   struct Incoming {
@@ -149,15 +166,76 @@ class TlsTransport final : public NetworkTransport {
 
   void run() {
     while (!over_) {
-      const bool all = wait();
-      for (auto& guest : door_.work()) receive(std::move(guest));
-      for (auto& [neighbour, links] : incoming_)
-        if (all || has_work(links.current.get()) || has_work(links.next.get()))
-          work(neighbour, links);
-      for (auto& link : outgoing_)
-        if (all || has_work(link)) link.work();
+      if (left_alone()) {
+        const std::lock_guard lock(turns_);
+        if (left_alone()) turn(kLook, true);
+      } else {
+        await_bell();
+      }
     }
     door_.tell(true);
+  }
+
+  // Of the thread, while others let the links work.
+  void await_bell() {
+    pollfd poll{bell_.fd(), POLLIN, 0};
+    ::poll(&poll, 1, static_cast<int>(kLeftAlone.count()));
+    if (poll.revents == 0) return;
+    const std::lock_guard lock(turns_);
+    if (bell_.rung()) turn(0ms, true);
+  }
+
+  bool left_alone() const {
+    return drivers_ == 0 && Clock::now().time_since_epoch().count() > left_alone_at_;
+  }
+  /// From now on; the thread is told.
+  void leave_alone() noexcept {
+    left_alone_at_ = 0;
+    bell_.ring();
+  }
+  void stay() { left_alone_at_ = (Clock::now() + kLeftAlone).time_since_epoch().count(); }
+
+  // Sends what was posted, as far as that is possible at once.
+  void send_all() {
+    const std::unique_lock lock(turns_, std::try_to_lock);
+    if (!lock) return bell_.ring();
+    stay();
+    bool sent = true;
+    for (auto& link : outgoing_) {
+      link.work();
+      sent &= link.has_sent_all();
+    }
+    if (!sent) leave_alone();
+  }
+
+  // Called by who waits for messages.
+  void drive(Clock::time_point until) {
+    ++drivers_;
+    std::unique_lock lock(turns_, std::try_to_lock);
+    if (!lock) {
+      bell_.ring();  // the thread may be waiting
+      lock.lock();
+    }
+    stay();
+    --drivers_;
+    const auto now = Clock::now();
+    const bool everywhere = now - listened_ >= kListen;
+    const std::chrono::milliseconds longest = everywhere ? kLook : kListen;
+    turn(std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until - now), 0ms, longest),
+         everywhere);
+    stay();
+  }
+
+  // Waits for something to do, no longer than that, and does it; everywhere, or not on links that
+  // only listen.
+  void turn(std::chrono::milliseconds longest, bool everywhere) {
+    const bool all = wait(longest, everywhere);
+    for (auto& guest : door_.work()) receive(std::move(guest));
+    for (auto& [neighbour, links] : incoming_)
+      if (all || has_work(links.current.get()) || has_work(links.next.get()))
+        work(neighbour, links);
+    for (auto& link : outgoing_)
+      if (all || has_work(link)) link.work();
   }
 
   static bool has_work(IncomingLink* link) {
@@ -169,10 +247,11 @@ class TlsTransport final : public NetworkTransport {
 
   // Whether all links are to work, and not only those of which poll knows something: the mailbox
   // has news, or deadlines are to be looked at.
-  bool wait() {
+  bool wait(std::chrono::milliseconds longest, bool everywhere) {
     polls_.clear();
     watched_.clear();
     bool busy = false;
+    if (everywhere) listened_ = Clock::now();
     polls_.push_back({bell_.fd(), POLLIN, 0});
     const auto watch = [&](Connection& connection, short events) {
       polls_.push_back({connection.fd(), events, 0});
@@ -186,19 +265,19 @@ class TlsTransport final : public NetworkTransport {
         }
     for (auto& link : outgoing_)
       if (auto* connection = link.connection()) {
-        watch(*connection, connection->events());
         busy |= has_work(link);
+        if (everywhere || !link.only_listens()) watch(*connection, connection->events());
       }
     const auto first_of_door = polls_.size();
     door_.watch(polls_);
-    if (::poll(polls_.data(), polls_.size(), busy ? 0 : static_cast<int>(kLook.count())) < 0)
+    if (::poll(polls_.data(), polls_.size(), busy ? 0 : static_cast<int>(longest.count())) < 0)
       for (auto& poll : polls_) poll.revents = 0;
     const bool rung = polls_[0].revents != 0;
     if (rung) bell_.hush();
     for (std::size_t i = 0; i < watched_.size(); ++i)
       watched_[i]->ready = static_cast<short>(watched_[i]->ready | polls_[1 + i].revents);
     door_.look(polls_, first_of_door);
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (!rung && now - looked_ < kLook) return false;
     looked_ = now;
     return true;
@@ -258,9 +337,13 @@ class TlsTransport final : public NetworkTransport {
   std::deque<OutgoingLink> outgoing_;
   std::vector<pollfd> polls_;
   std::vector<Connection*> watched_;
-  std::chrono::steady_clock::time_point looked_{};  // when all links worked last
+  Clock::time_point looked_{};    // when all links worked last
+  Clock::time_point listened_{};  // when all were polled last
   bool finished_ = false, abandoned_ = false;
   std::atomic<bool> over_{false};
+  std::mutex turns_;             // who lets links work: guards all of them, the door and the polls
+  std::atomic<int> drivers_{0};  // who are waiting for their turn
+  std::atomic<Clock::rep> left_alone_at_{0};  // unless somebody comes before
   std::thread thread_;
 };
 

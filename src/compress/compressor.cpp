@@ -187,7 +187,7 @@ void Compressor::decode(std::span<const std::byte> payload, std::size_t dim, Rng
                         Decoded& out) const {
   check_dim(dim);
   ByteReader reader(checked_body(payload));
-  out.indices.clear();
+  if (!plain_subset(dim)) out.indices.clear();  // else all are replaced, in their place
   decode_body(reader, dim, rng, out);
   require_end(reader, dim);
   set_tile_starts(dim, out);

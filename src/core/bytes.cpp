@@ -81,6 +81,8 @@ constexpr auto powers_over(int bytes) {
   return std::array{power(8 * bytes + 32), power(8 * bytes - 32)};
 }
 constexpr auto kOverStep = powers_over(kStep), kOverLane = powers_over(kLaneBytes);
+constexpr std::size_t kSteps = 4;  // that do not wait for each other
+constexpr auto kOverSteps = powers_over(kSteps * kStep);
 
 // The remainder of lanes that stand one after the other, and of the whole lanes of data after them.
 [[gnu::target("pclmul"), gnu::always_inline]] inline std::uint32_t remainder_of(
@@ -109,24 +111,48 @@ constexpr auto kOverStep = powers_over(kStep), kOverLane = powers_over(kLaneByte
   return remainder_of(lanes, data, size);
 }
 
-// The same with all lanes in one register.
-[[gnu::target("avx512f,pclmul,vpclmulqdq")]] std::uint32_t by_wide_folding(std::uint32_t crc,
-                                                                           const std::byte* data,
-                                                                           std::size_t size) {
+// The same with all lanes in one register, and four of these where there is enough.
+#define PORTER_WIDE gnu::target("avx512f,pclmul,vpclmulqdq")
+[[PORTER_WIDE, gnu::always_inline]] inline __m512i wide(std::array<long long, 2> p) {
+  return _mm512_set_epi64(p[1], p[0], p[1], p[0], p[1], p[0], p[1], p[0]);
+}
+[[PORTER_WIDE, gnu::always_inline]] inline __m512i fold_wide(__m512i lanes, __m512i powers,
+                                                             __m512i onto) {
+  const auto high = _mm512_clmulepi64_epi128(lanes, powers, 0x00);
+  const auto low = _mm512_clmulepi64_epi128(lanes, powers, 0x11);
+  return _mm512_xor_si512(_mm512_xor_si512(high, low), onto);
+}
+[[PORTER_WIDE]] std::uint32_t by_wide_folding(std::uint32_t crc, const std::byte* data,
+                                              std::size_t size) {
   static_assert(sizeof(__m512i) == kStep);
-  const auto over_step = _mm512_set_epi64(kOverStep[1], kOverStep[0], kOverStep[1], kOverStep[0],
-                                          kOverStep[1], kOverStep[0], kOverStep[1], kOverStep[0]);
+  const auto over_step = wide(kOverStep);
   auto all = _mm512_xor_si512(_mm512_loadu_si512(data),
                               _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc))));
-  for (data += kStep, size -= kStep; size >= kStep; data += kStep, size -= kStep) {
-    const auto high = _mm512_clmulepi64_epi128(all, over_step, 0x00);
-    const auto low = _mm512_clmulepi64_epi128(all, over_step, 0x11);
-    all = _mm512_xor_si512(_mm512_xor_si512(high, low), _mm512_loadu_si512(data));
+  data += kStep, size -= kStep;
+  if (size >= (2 * kSteps - 1) * kStep) {
+    const auto over_steps = wide(kOverSteps);
+    __m512i others[kSteps - 1];
+    for (auto& other : others) {
+      other = _mm512_loadu_si512(data);
+      data += kStep, size -= kStep;
+    }
+    for (; size >= kSteps * kStep; size -= kSteps * kStep) {
+      all = fold_wide(all, over_steps, _mm512_loadu_si512(data));
+      data += kStep;
+      for (auto& other : others) {
+        other = fold_wide(other, over_steps, _mm512_loadu_si512(data));
+        data += kStep;
+      }
+    }
+    for (const auto& other : others) all = fold_wide(all, over_step, other);
   }
+  for (; size >= kStep; data += kStep, size -= kStep)
+    all = fold_wide(all, over_step, _mm512_loadu_si512(data));
   __m128i lanes[kLanes];
   std::memcpy(lanes, &all, sizeof all);
   return remainder_of(lanes, data, size);
 }
+#undef PORTER_WIDE
 
 #endif
 

@@ -2,6 +2,12 @@
 #include "core/sampling.hpp"
 
 #include <bit>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define PORTER_PACKED_BYTES 1
+#endif
 
 #include "core/vectors.hpp"
 
@@ -17,6 +23,42 @@ std::size_t draw_one_by_one(std::span<const std::uint32_t> words, std::size_t j,
   }
   return count;
 }
+
+#ifdef PORTER_PACKED_BYTES
+
+// 64 bits at a time: the numbers of those that are set move together in a register of bytes, eight
+// of which become positions at once.
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt")]] void read_packed(
+    std::span<const std::uint32_t> bitmap, std::uint32_t* to) {
+  constexpr int kAtOnce = 8;
+  static_assert(kAtOnce <= kPositionSlack);
+  alignas(64) std::array<std::uint8_t, 64> numbers;
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint8_t>(i);
+  const auto all = _mm512_load_si512(numbers.data());
+  const auto write = [](__m128i bytes, __m256i base, std::uint32_t * at)
+      __attribute__((always_inline, target("avx512f,avx512bw,avx512vl,avx512vbmi2,popcnt"))) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at),
+                        _mm256_add_epi32(_mm256_cvtepu8_epi32(bytes), base));
+  };
+  for (std::size_t w = 0; w + 1 < bitmap.size(); w += 2) {
+    const auto word = std::uint64_t{bitmap[w + 1]} << 32 | bitmap[w];
+    const auto base = _mm256_set1_epi32(static_cast<int>(32 * w));
+    const auto packed = _mm512_maskz_compress_epi8(word, all);
+    const int count = std::popcount(word);
+    __m128i first;
+    std::memcpy(&first, &packed, sizeof first);
+    write(first, base, to);
+    if (count > kAtOnce) {
+      _mm512_store_si512(numbers.data(), packed);
+      for (int done = kAtOnce; done < count; done += kAtOnce)
+        write(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(numbers.data() + done)), base,
+              to + done);
+    }
+    to += count;
+  }
+}
+
+#endif
 
 }  // namespace
 
@@ -38,6 +80,10 @@ std::size_t draw_below(std::span<const std::uint32_t> words, std::size_t j,
 }
 
 void read_bitmap(std::span<const std::uint32_t> bitmap, std::span<std::uint32_t> out) {
+#ifdef PORTER_PACKED_BYTES
+  if (simd() == Simd::avx512 && __builtin_cpu_supports("avx512vbmi2"))
+    return read_packed(bitmap, out.data());
+#endif
   with_vectors([=]<Width>() PORTER_INLINE {
     // Most words have few bits: a fixed number of steps beats a loop whose end is hard to predict.
     constexpr int kSteps = 6, kMore = 4;

@@ -23,6 +23,7 @@ struct Outcome {
   Rows X, U;  // U only where the algorithm has it
   Traffic traffic;
   std::vector<std::string> reports;
+  std::uint64_t posted = 0;  // bytes, by all processes
 };
 
 // Between two rounds of a process: its number, the round that is over (0: none), its state.
@@ -82,6 +83,7 @@ Outcome run_in_processes(const ToyNetwork& toy, std::uint32_t rounds, std::size_
         copy_rows(state_or_none(parts, "U"), exchange.hosted(), all.U);
         all.traffic.message_bytes += parts.algorithm->traffic().message_bytes;
         all.traffic.link_bytes += parts.algorithm->traffic().link_bytes;
+        all.posted += exchange.bytes().posted;
       } catch (const std::exception& error) {
         end->abort(error.what());
         ADD_FAILURE() << "process " << process << ": " << error.what();
@@ -198,6 +200,18 @@ TEST(Exchange, ProcessesThatShareMemoryHaveTheBitsOfTheSimulation) {
                               run_in_processes(toy, 100, processes, look, Machines::one_for_all));
         }
       }
+}
+
+// What is read in shared memory does not travel, but counts as sent; what others keep copies of
+// does.
+TEST(Exchange, ProcessesThatShareMemorySendFramesWithoutVectors) {
+  const auto toy = five_agents("porter-dp", "random_k:0.2");
+  const auto apart = run_in_processes(toy, 20, 5);
+  const auto together = run_in_processes(toy, 20, 5, kNothing, Machines::one_for_all);
+  expect_same_outcome(apart, together);
+  constexpr std::uint64_t kFrames = 20 * 5, kTwoLengths = 8;
+  EXPECT_EQ(together.posted, kFrames * (kFrameHeaderBytes + kTwoLengths));
+  EXPECT_EQ(apart.posted, together.posted + apart.traffic.message_bytes);
 }
 
 // What was taken of a state comes back: each process starts again from what all had after a round.

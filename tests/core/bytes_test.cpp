@@ -35,6 +35,11 @@ TEST(Crc32, FollowsItsDefinitionAtEveryLengthAndAlignment) {
         const auto part = std::span(bytes).subspan(start, size);
         ASSERT_EQ(crc32(part), plain_crc32(part)) << size << " bytes from " << start;
       }
+    for (const std::size_t size : {1023, 4096, 20'431}) {
+      Payload longer(size);
+      for (auto& byte : longer) byte = static_cast<std::byte>(rng.next_u32());
+      ASSERT_EQ(crc32(longer), plain_crc32(longer)) << size;
+    }
     for (const std::byte value : {std::byte{0}, std::byte{0xFF}}) {
       const Payload equal(10180, value);
       EXPECT_EQ(crc32(equal), plain_crc32(equal));

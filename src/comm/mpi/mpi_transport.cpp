@@ -48,22 +48,30 @@ class MpiTransport final : public Transport {
     // From two rounds ago: the neighbours' last messages say that they have got it.
     send.wait(control_);
     send.memory().assign(bytes.begin(), bytes.end());
-    for (const auto target : hosting_.targets(sender))
+    for (const auto target : hosting_.targets(sender)) {
       require_mpi(MPI_Isend(send.memory().data(), static_cast<int>(bytes.size()), MPI_BYTE,
                             static_cast<int>(target), static_cast<int>(sender), comm_, send.add()),
                   "MPI_Isend");
+      if (auto* bell = bell_of(target)) bell->ring(steps_);
+    }
   }
 
   std::span<const Received> collect(std::uint32_t step) override {
     const std::lock_guard lock(mutex_);
     open(step);
-    const auto statuses = receives_.wait(control_);
     const auto& sources = hosting_.sources(rank_);
+    if (sleeps_) {
+      auto& heard = heard_[steps_ % 2];
+      heard += static_cast<std::uint32_t>(sources.size());
+      bell_of(rank_)->wait(steps_, heard, [&] { control_.check(); });
+    }
+    const auto statuses = receives_.wait(control_);
     received_.clear();
     for (std::size_t i = 0; i < sources.size(); ++i) {
-      require(statuses[i].MPI_ERROR != MPI_ERR_TRUNCATE, ErrorKind::protocol, "agent ", sources[i],
-              " in ", hosting_.describe(hosting_.process_of(sources[i])), " sent more than ",
-              max_message_, " bytes");
+      if (statuses[i].MPI_ERROR == MPI_ERR_TRUNCATE)
+        fail(ErrorKind::protocol, "agent ", sources[i], " in ",
+             hosting_.describe(hosting_.process_of(sources[i])), " sent more than ", max_message_,
+             " bytes");
       require_mpi(statuses[i].MPI_ERROR, "MPI_Irecv");
       int count = 0;
       MPI_Get_count(&statuses[i], MPI_BYTE, &count);
@@ -83,7 +91,11 @@ class MpiTransport final : public Transport {
   // The first thing it does blocks, and would for ever if a rank had failed before; so meet first.
   std::shared_ptr<SharedMemory> share(std::size_t bytes) override {
     control_.meet(comm_);
-    return make_shared_window(hosting_, bytes);
+    window_ = make_shared_window(hosting_, bytes);
+    // MPI moves messages of other machines, and long ones, while it is polled; here are neither.
+    const auto neighbours = hosting_.neighbours(rank_);
+    sleeps_ = bell_of(rank_) && std::ranges::all_of(neighbours, [&](auto p) { return bell_of(p); });
+    return window_;
   }
 
   void abort(const std::string& reason) noexcept override {
@@ -91,6 +103,11 @@ class MpiTransport final : public Transport {
   }
 
  private:
+  // Of a rank of this machine, where ranks share memory.
+  Bell* bell_of(std::uint32_t process) const {
+    return window_ ? window_->bell(hosting_.hosted(process).front()) : nullptr;
+  }
+
   // The neighbours as MPI knows them; ranks stay what they are.
   void make_communicator() {
     const auto list = hosting_.neighbours(rank_);
@@ -130,6 +147,9 @@ class MpiTransport final : public Transport {
   std::array<std::vector<std::unique_ptr<Requests<Payload>>>, 2> sends_;  // even, odd; per agent
   Requests<std::vector<std::unique_ptr<std::byte[]>>> receives_;
   std::vector<Received> received_;
+  std::shared_ptr<SharedWindow> window_;
+  bool sleeps_ = false;                          // until the neighbours have rung
+  std::array<std::uint32_t, 2> heard_ = {0, 0};  // messages of even and of odd steps so far
 };
 
 // The largest tag that this MPI allows; agents are told apart by tags.

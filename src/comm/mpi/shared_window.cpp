@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
+#include <memory>
 #include <vector>
 
 #include "control.hpp"
@@ -11,24 +11,6 @@
 
 namespace porter {
 namespace {
-
-/// A window is given back when MPI ends: before, all ranks would have to come together for that,
-/// and after an error they do not.
-class SharedWindow final : public SharedMemory {
- public:
-  SharedWindow(MPI_Win window, std::map<std::uint32_t, std::span<std::byte>> parts)
-      : window_(window), parts_(std::move(parts)) {}
-
-  std::span<std::byte> part(std::uint32_t agent) override {
-    const auto found = parts_.find(agent);
-    return found == parts_.end() ? std::span<std::byte>() : found->second;
-  }
-  void sync() override { MPI_Win_sync(window_); }
-
- private:
-  MPI_Win window_;
-  std::map<std::uint32_t, std::span<std::byte>> parts_;  // by agent
-};
 
 // The agents of the ranks of a communicator, ascending.
 std::vector<std::uint32_t> agents_of(MPI_Comm machine, const Hosting& hosting) {
@@ -54,7 +36,7 @@ bool all_say(MPI_Comm machine, bool yes) {
 
 }  // namespace
 
-std::shared_ptr<SharedMemory> make_shared_window(const Hosting& hosting, std::size_t bytes) {
+std::shared_ptr<SharedWindow> make_shared_window(const Hosting& hosting, std::size_t bytes) {
   MPI_Comm machine = MPI_COMM_NULL;
   require_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine),
               "MPI_Comm_split_type");
@@ -64,7 +46,7 @@ std::shared_ptr<SharedMemory> make_shared_window(const Hosting& hosting, std::si
   MPI_Comm_rank(machine, &rank);
   MPI_Comm_size(machine, &size);
   // One rank asks for all: then the parts lie one behind the other, as the rows of a matrix do.
-  const auto whole = rank == 0 ? agents.size() * bytes + kLineBytes : 0;
+  const auto whole = rank == 0 ? agents.size() * (kLineBytes + bytes) + kLineBytes : 0;
   MPI_Win window = MPI_WIN_NULL;
   void* start = nullptr;
   const bool made = MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, machine,
@@ -77,9 +59,17 @@ std::shared_ptr<SharedMemory> make_shared_window(const Hosting& hosting, std::si
   require_mpi(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
   auto* at = static_cast<std::byte*>(start);
   at += -std::bit_cast<std::uintptr_t>(at) % kLineBytes;
-  std::map<std::uint32_t, std::span<std::byte>> parts;
+  static_assert(sizeof(Bell) <= kLineBytes);
+  std::map<std::uint32_t, SharedWindow::Part> parts;
   for (const auto agent : agents) {
-    parts[agent] = {at, bytes};
+    // Each rank makes the same of bytes that nobody has written to.
+    parts[agent].bell = rank == 0 ? std::construct_at(reinterpret_cast<Bell*>(at))
+                                  : std::launder(reinterpret_cast<Bell*>(at));
+    at += kLineBytes;
+  }
+  all_say(machine, true);  // the bells are there
+  for (const auto agent : agents) {
+    parts[agent].bytes = {at, bytes};
     at += bytes;
   }
   return std::make_shared<SharedWindow>(window, std::move(parts));

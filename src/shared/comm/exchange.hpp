@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -48,9 +49,16 @@ class Exchange {
   const std::vector<std::uint32_t>& hosted() const { return hosting_.hosted(process_); }
   /// The agents of other processes whose messages come here, ascending.
   const std::vector<std::uint32_t>& sources() const { return hosting_.sources(process_); }
+  /// is(other) for an agent of every process that gets the messages of a hosted one.
+  template <class Is>
+  bool all_listeners(std::uint32_t agent, const Is& is) const {
+    return std::ranges::all_of(hosting_.targets(agent), [&](std::uint32_t process) {
+      return is(hosting_.hosted(process).front());
+    });
+  }
 
   /// What errors call an agent.
-  std::string name(std::uint32_t agent) const;
+  const std::string& name(std::uint32_t agent) const { return options_.names[agent]; }
 
   struct Outgoing {
     std::span<const std::span<const std::byte>> vectors = {};  ///< of the update
