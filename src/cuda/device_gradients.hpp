@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "device_data.hpp"
+#include "few.hpp"
 #include "linear.hpp"
 #include "masks.hpp"
 #include "mix.hpp"
@@ -78,6 +79,16 @@ class DeviceGradients {
       compute_batch(X, other);
   }
 
+  /// Whether a round has one sample an agent, of a loss of one score.
+  static bool is_linear_sample(const AlgorithmSetup& setup, const Request& request) {
+    return kind_of(setup, request) == Kind::linear && setup.gradients.sampler.batch() == 1;
+  }
+  /// Then, in the place of compute(): what its gradient is made of.
+  LinearSample linear_sample(std::uint32_t round) {
+    if (rows_.picks) draw_picks(round);
+    return {rows_, clipping_, lambda_, slope_};
+  }
+
   Gradient<Real> view(const Real* X) const {
     using ViewKind = typename Gradient<Real>::Kind;
     return {kind_ == Kind::linear   ? ViewKind::wide
@@ -121,8 +132,13 @@ class DeviceGradients {
   // Of this round and the next ones: no state decides them.
   void draw_picks(std::uint32_t round) {
     if (round < drawn_from_ || round >= drawn_from_ + kRoundsAhead) {
-      const auto kernel = pick_kernel(round);
-      device_.launch({agents_, kRoundsAhead}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+      if (rows_.batch <= FewKernel::kMost) {
+        const auto kernel = few_kernel(round);
+        device_.launch({kernel.blocks(), 1}, kernel.bytes(), kernel);
+      } else {
+        const auto kernel = pick_kernel(round);
+        device_.launch({agents_, kRoundsAhead}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+      }
       drawn_from_ = round;
     }
     rows_.picks = picks_.data() + std::size_t{round % kRoundsAhead} * agents_ * rows_.batch;
@@ -164,6 +180,21 @@ class DeviceGradients {
     }
   };
 
+  FewKernel few_kernel(std::uint32_t round) const {
+    return {.seed = seed_,
+            .use = static_cast<std::uint32_t>(Draw::batch),
+            .round = round,
+            .rounds = kRoundsAhead,
+            .same_for_all = false,
+            .size = rows_.per_agent,
+            .kept = rows_.batch,
+            .channels = 1,
+            .drawers = static_cast<std::uint32_t>(agents_),
+            .slots = kRoundsAhead,
+            .positions = picks_.data(),
+            .low_halves = nullptr,
+            .starts = pick_starts_.data()};
+  }
   MaskKernel pick_kernel(std::uint32_t round) const {
     constexpr std::uint32_t kOneTile = 1U << 31;
     return {.seed = seed_,

@@ -13,6 +13,15 @@ struct Outlaws {
   double* norms;          ///< of all messages of that step; 0 where they are within the bounds
   std::uint32_t* step;    ///< its number; at first the largest there is
   std::uint32_t* raised;  ///< read by the host at any time; not 0: there are some
+
+  /// The norm of a message of step `number`.
+  PORTER_DEVICE void report(std::size_t message, std::uint32_t channel, std::uint32_t number,
+                            double norm) const {
+    if (norm <= bounds[channel] || *step < number) return;
+    norms[message] = norm;
+    atomic_min(step, number);
+    *raised = 1;
+  }
 };
 
 /// Block (agent, channel): the norm of a message, as check_sent computes it, against its bound.
@@ -54,13 +63,7 @@ struct CheckKernel {
     const float* v = values + message * kept;
     const double square = ordered_sum(block, block.memory_as<double>(), kSumLanes, kept,
                                       [&](std::uint32_t i) { return double{v[i]} * double{v[i]}; });
-    block.once([&] {
-      const double norm = std::sqrt(square);
-      if (norm <= outlaws.bounds[block.y] || *outlaws.step < step) return;
-      outlaws.norms[message] = norm;
-      atomic_min(outlaws.step, step);
-      *outlaws.raised = 1;
-    });
+    block.once([&] { outlaws.report(message, block.y, step, std::sqrt(square)); });
   }
 };
 

@@ -20,15 +20,21 @@ const char* name_of(Precision precision) {
   return precision == Precision::wide ? "double" : "float";
 }
 
+/// Which of the runs this process does: those whose number is `part` modulo `parts`.
+struct Share {
+  std::size_t part = 0, parts = 1, number = 0;
+  bool has_next() { return number++ % parts == part; }
+};
+
 // How many of the cases differ.
 template <class Compare>
-int check(const char* what, std::vector<Case> cases, const Compare& compare) {
+int check(Share& share, const char* what, std::vector<Case> cases, const Compare& compare) {
   const auto start = Clock::now();
   int bad = 0;
   std::size_t runs = 0;
   for (auto& c : cases)
     for (const auto precision : {Precision::wide, Precision::narrow}) {
-      if (!is_offered(c, precision)) continue;
+      if (!is_offered(c, precision) || !share.has_next()) continue;
       c.precision = precision;
       ++runs;
       const auto text = compare(c);
@@ -149,21 +155,34 @@ int time_all() {
   return bad;
 }
 
-int run(const std::string& what) {
+int check_all(Share share) {
+  return check(share, "single samples", one_sample_cases(), run_difference) +
+         check(share, "batches", batch_cases(), run_difference) +
+         check(share, "ways of mixing", mixing_cases(), run_difference) +
+         check(share, "methods", method_cases(), run_difference) +
+         check(share, "compressors", compressor_cases(), run_difference) +
+         check(share, "sweeps", sweep_cases(), run_difference) +
+         check(share, "the engine in the middle of a run", method_cases(), relay_difference) +
+         check(share, "200 rounds of every combination", all_cases(), long_difference);
+}
+
+// Few rounds of each kernel: what a tool that watches every access gets through.
+int check_little(Share share) {
+  auto cases = one_sample_cases();
+  for (const auto& more : {batch_cases(), mixing_cases(), method_cases(), compressor_cases()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  for (auto& c : cases) c.rounds = 3;
+  return check(share, "three rounds", cases, run_difference);
+}
+
+int run(const std::string& what, Share share) {
   const Device device;
   std::printf("%s, %.1f GB free\n", device.name().c_str(),
               static_cast<double>(device.free_bytes()) / 1e9);
   int bad = 0;
   if (what == "one") return time_rounds<float>(network_case(1000, 1));
-  if (what != "time")
-    bad += check("single samples", one_sample_cases(), run_difference) +
-           check("batches", batch_cases(), run_difference) +
-           check("ways of mixing", mixing_cases(), run_difference) +
-           check("methods", method_cases(), run_difference) +
-           check("compressors", compressor_cases(), run_difference) +
-           check("sweeps", sweep_cases(), run_difference) +
-           check("the engine in the middle of a run", method_cases(), relay_difference) +
-           check("200 rounds of every combination", all_cases(), long_difference);
+  if (what == "little") return check_little(share);
+  if (what != "time") bad += check_all(share);
   if (what != "check") bad += time_all();
   if (bad == 0)
     std::printf("all the same\n");
@@ -175,11 +194,17 @@ int run(const std::string& what) {
 }  // namespace
 }  // namespace porter
 
-// check_device [check | time | one]: bits and times, or one of both; one is a single case to
-// profile
+// check_device [check | little | time | one] [PART PARTS]: bits and times, or one of both, or a part
+// of the runs whose bits are compared; little are the runs for compute-sanitizer, one is a single
+// case to profile
 int main(int argc, char** argv) {
   try {
-    return porter::run(argc > 1 ? argv[1] : "");
+    porter::Share share;
+    if (argc > 3) {
+      share.part = std::strtoul(argv[2], nullptr, 10);
+      share.parts = std::max(1UL, std::strtoul(argv[3], nullptr, 10));
+    }
+    return porter::run(argc > 1 ? argv[1] : "", share);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "check_device: %s\n", error.what());
     return 2;
