@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 
+#include "batch_backward.hpp"
 #include "device_data.hpp"
 #include "few.hpp"
 #include "linear.hpp"
 #include "masks.hpp"
 #include "mix.hpp"
 #include "offer.hpp"
-#include "perceptron.hpp"
 
 namespace porter::cuda {
 
@@ -63,6 +64,7 @@ class DeviceGradients {
     own_ = {device, sizes.own * agents_};
     units_ = {device, sizes.units * agents_};
     samples_ = {device, sizes.samples * agents_};
+    first_ = {device, sizes.first * agents_};
   }
 
   /// Those of a round at X, for `at` of the view.
@@ -81,7 +83,9 @@ class DeviceGradients {
 
   /// Whether a round has one sample an agent, of a loss of one score.
   static bool is_linear_sample(const AlgorithmSetup& setup, const Request& request) {
-    return kind_of(setup, request) == Kind::linear && setup.gradients.sampler.batch() == 1;
+    const auto& sampler = setup.gradients.sampler;
+    return kind_of(setup, request) == Kind::linear && sampler.kind() != Sampler::poisson &&
+           sampler.batch() == 1;
   }
   /// Then, in the place of compute(): what its gradient is made of.
   LinearSample linear_sample(std::uint32_t round) {
@@ -106,7 +110,7 @@ class DeviceGradients {
                                      std::uint32_t stride) {
     const Sizes sizes(setup, request, stride);
     return sizes.picks * 4 * kRoundsAhead + sizes.wide * 8 + sizes.own * sizeof(Real) +
-           sizes.units * sizeof(Real) + sizes.samples * sizeof(BatchSample);
+           (sizes.units + sizes.first) * sizeof(Real) + sizes.samples * sizeof(BatchSample);
   }
   static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
     const auto kind = kind_of(setup, request);
@@ -159,7 +163,7 @@ class DeviceGradients {
 
   /// Numbers of each kind that an agent needs.
   struct Sizes {
-    std::size_t picks, wide = 0, own = 0, units = 0, samples = 0;
+    std::size_t picks, wide = 0, own = 0, units = 0, samples = 0, first = 0;
 
     Sizes(const AlgorithmSetup& setup, const Request& request, std::uint32_t stride)
         : picks(setup.gradients.sampler.batch()) {
@@ -177,6 +181,7 @@ class DeviceGradients {
       own = stride;
       units = 2 * picks * net.units + net.layers[0].outputs;
       samples = picks;
+      first = picks * groups_of<Real>(net.layers[0]) * kGroupOutputs<Real>;
     }
   };
 
@@ -257,21 +262,47 @@ class DeviceGradients {
     const std::size_t samples = agents_ * rows_.batch;
     Real* const units = units_.data();
     const BatchUnits<Real> batch{units, units + samples * net_.units,
-                                 units + 2 * samples * net_.units, samples_.data()};
+                                 units + 2 * samples * net_.units, first_.data(), samples_.data()};
     const auto inputs = data_.inputs();
-    using Begin = BatchBeginKernel<Real>;
-    launch(Part<Begin>{Begin{rows_, data_.sparse(), inputs, batch, net_.layers[0], stride_, X},
-                       {agents_, 1}},
-           other);
+    const auto& first = net_.layers[0];
+    const BatchBeginKernel<Real> begin{rows_, data_.sparse(), inputs, batch, first, stride_, X};
+    launch(Part<BatchBeginKernel<Real>>{begin, {agents_, begin.height()}, begin.bytes()}, other);
+    const std::uint32_t groups = groups_of<Real>(first), parts = batch_parts(agents_ * groups);
+    const BatchForwardKernel<Real> forward{rows_,   inputs, batch, first,           net_.units,
+                                           stride_, X,      parts, inputs_at_once()};
+    device_.launch({agents_, std::size_t{parts} * groups}, forward.bytes(), forward);
     using Deltas = BatchDeltasKernel<Real>;
-    device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup},
-                   Deltas::kGroup * sizeof(double),
-                   Deltas{rows_, inputs, batch, clipping_, net_, stride_, X});
-    using Sum = BatchSumKernel<Real>;
-    device_.launch({agents_, (dim_ + Sum::kTile - 1) / Sum::kTile}, 0,
-                   Sum{rows_, batch, net_, dim_, stride_, own_.data()});
+    Deltas deltas{rows_, inputs, batch, clipping_, net_, dim_, stride_, X, true};
+    deltas.at_hand = deltas.bytes() <= device_.block_memory();
+    device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup}, deltas.bytes(),
+                   deltas);
+    const BatchSumKernel<Real> sum{rows_, batch, net_, dim_, stride_, own_.data()};
+    device_.launch({agents_, sum.height()}, BatchSumKernel<Real>::kBytes, sum);
     device_.launch({agents_, 1}, kSumBytes,
                    ScaleKernel<Real>{clipping_, dim_, stride_, own_.data(), scales_.data()});
+  }
+
+  /// Inputs whose weights have room in the memory of a block.
+  std::uint32_t inputs_at_once() const {
+    using Forward = BatchForwardKernel<Real>;
+    const std::size_t room = (device_.block_memory() - Forward::kEntryBytes) / Forward::kRowBytes;
+    return static_cast<std::uint32_t>(std::min<std::size_t>(room, net_.layers[0].inputs));
+  }
+  /// Into how many parts a batch is cut, so that `blocks` times as many keep all multiprocessors
+  /// busy to the end; a part more costs something, too.
+  std::uint32_t batch_parts(std::size_t blocks) const {
+    constexpr double kCost = 0.04;  // of fetching weights, beside a whole batch
+    std::uint32_t best = 1;
+    double least = 0;
+    for (std::uint32_t parts = 1; parts <= 32 && parts <= rows_.batch; ++parts) {
+      const auto turns =
+          (blocks * parts + device_.multiprocessors() - 1) / device_.multiprocessors();
+      const double cost = static_cast<double>(turns) * (1.0 / parts + kCost);
+      if (parts > 1 && cost >= least) continue;
+      best = parts;
+      least = cost;
+    }
+    return best;
   }
 
   const Device& device_;
@@ -291,7 +322,7 @@ class DeviceGradients {
   Array<std::uint32_t> picks_, pick_starts_, scratch_, done_;
   Array<double> sample_scratch_;
   Array<double> wide_;  // rows, or what a sample's gradient is made of
-  Array<Real> own_, units_;
+  Array<Real> own_, units_, first_;
   Array<BatchSample> samples_;
 };
 

@@ -12,7 +12,12 @@ struct SampleRows {
   const std::uint64_t* starts;   ///< of the rows of non-zeros
   const float* labels;
   std::uint32_t features, per_agent, batch;
-  const std::uint32_t* picks;  ///< agent x batch; null: all rows of an agent
+  const std::uint32_t* picks;   ///< agent x batch; null: all rows of an agent
+  const std::uint32_t* counts;  ///< how many of `batch` an agent has; null: all
+
+  PORTER_DEVICE std::uint32_t count(std::size_t agent) const {
+    return counts ? counts[agent] : batch;
+  }
 
   PORTER_DEVICE std::size_t row(std::size_t agent, std::uint32_t i) const {
     return agent * per_agent + (picks ? picks[agent * batch + i] : i);
