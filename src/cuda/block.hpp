@@ -116,6 +116,35 @@ struct Block {
     std::memcpy(to, from, bytes);
 #endif
   }
+  /// The same for at most kBytes, by kThreads threads.
+  template <std::uint32_t kThreads, std::uint32_t kBytes>
+  PORTER_DEVICE void copy_up_to(void* to, const void* from, std::uint32_t bytes) const {
+    static_assert(kBytes % (16 * kThreads) == 0);
+#if defined(__CUDA_ARCH__)
+    const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to)) + 16 * threadIdx.x;
+    const char* const source = static_cast<const char*>(from) + 16 * threadIdx.x;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kBytes; i += 16 * kThreads)
+      if (i + 16 * threadIdx.x < bytes)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + i), "l"(source + i)
+                     : "memory");
+#else
+    std::memcpy(to, from, bytes);
+#endif
+  }
+  /// 8 bytes, by the thread that calls it.
+  template <class T>
+  PORTER_DEVICE void copy_one(T* to, const T* from) const {
+    static_assert(sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+#else
+    *to = *from;
+#endif
+  }
   /// `count` numbers, several of a thread on their way at once; no barrier.
   template <class To, class From>
   PORTER_DEVICE void load(To* to, const From* from, std::uint32_t count) const {

@@ -102,7 +102,8 @@ class DeviceGradients {
             wide_.data(),
             own_.data(),
             scales_.data(),
-            stride_};
+            stride_,
+            Gradient<Real>::per_input_of(net_.layers[0].inputs)};
   }
 
   /// What an agent takes on the device beside its rows of the state.

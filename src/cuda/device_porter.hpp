@@ -83,7 +83,8 @@ class DevicePorter final : public Algorithm {
     X_.copy = Q_[1].copy = repeat_row<Real>(setup.start, agents_);
     X_.upload(*device_, stride_);
     Q_[1].upload(*device_, stride_);
-    for (auto& values : values_) values = {*device_, 2 * agents_ * kept_};
+    for (auto& values : values_) values = {*device_, sparse_ ? 0 : 2 * agents_ * kept_};
+    for (auto& entries : entries_) entries = {*device_, sparse_ ? 2 * agents_ * kept_ : 0};
     norms_ = {*device_, 2 * agents_};
     const std::uint32_t none = ~0U;
     failed_step_ = {*device_, std::span<const std::uint32_t>(&none, 1)};
@@ -188,7 +189,7 @@ class DevicePorter final : public Algorithm {
     constexpr std::size_t kMatrices = 7;
     const std::size_t drawing = draws_in_memory_ ? 2 * mask_kernel(0).bytes() : 0;
     const std::size_t masks = sparse_ ? slots_ * (4 * std::size_t{kept_} + 8 * (parts_ + 1)) : 0;
-    const std::size_t messages = 16 * std::size_t{kept_} + masks + drawing;
+    const std::size_t messages = (sparse_ ? 32 : 16) * std::size_t{kept_} + masks + drawing;
     const std::size_t per_agent = kMatrices * stride_ * sizeof(Real) + messages +
                                   DeviceGradients<Real>::bytes_per_agent(setup, request, stride_);
     require(2 * agents_ * kept_ < std::uint64_t{1} << 32, ErrorKind::usage,
@@ -278,7 +279,7 @@ class DevicePorter final : public Algorithm {
     const std::size_t slot = step % slots_;
     return {sparse_ ? positions_.data() + slot * 2 * agents_ * kept_ : nullptr,
             sparse_ ? starts_.data() + slot * 2 * agents_ * (parts_ + 1) : nullptr,
-            values_[step % 2].data()};
+            entries_[step % 2].data(), values_[step % 2].data()};
   }
 
   void gossip_step(const Step& step) {
@@ -322,7 +323,7 @@ class DevicePorter final : public Algorithm {
   // The gradients, and what may be done beside them.
   void begin(const Step& step) {
     const Part<CheckKernel> check{
-        {values_[step.number % 2].data(), kept_, step.number, outlaws()}, {agents_, 2}, kSumBytes};
+        {messages(step.number), kept_, step.number, outlaws()}, {agents_, 2}, kSumBytes};
     if (small_) {  // which computes its gradients later, and checks all later messages
       device_->launch(check);
     } else if (sparse_ && draws_ahead_ == 1) {
@@ -459,7 +460,8 @@ class DevicePorter final : public Algorithm {
   Array<std::uint32_t> in_starts_, in_senders_, starts_, scratch_, failed_step_;
   Array<std::uint16_t> positions_;
   Array<double> in_weights_, norms_;
-  Array<float> values_[2];  // of messages, steps take turns
+  Array<float> values_[2];        // of messages, steps take turns
+  Array<HeardEntry> entries_[2];  // the same of messages with positions
   std::unique_ptr<std::uint32_t, FreeOnHost> flag_;
   std::unique_ptr<DeviceGradients<Real>> gradients_;
   mutable DeviceRows<Real> X_, U_, V_, Q_[2];

@@ -67,8 +67,7 @@ struct SmallRoundKernel {
     Real q;
   };
   struct Entries {
-    std::uint32_t at[kAhead];
-    float value[kAhead];
+    HeardEntry at[kAhead];
     Real weight[kAhead];
   };
   PORTER_DEVICE Work work_of(const Block& block, const Warp& warp) const {
@@ -199,8 +198,7 @@ struct SmallRoundKernel {
           if (first + e >= end || entry_of(lane) >= kept) continue;
           const std::size_t i =
               Heard::message(in_senders[first + e], channel_of(lane)) * kept + entry_of(lane);
-          entries[lane].at[e] = now.positions[i];
-          entries[lane].value[e] = now.values[i];
+          entries[lane].at[e] = now.entries[i];
           entries[lane].weight[e] = static_cast<Real>(in_weights[first + e]);
         }
       });
@@ -208,8 +206,8 @@ struct SmallRoundKernel {
       for (std::uint32_t e = 0; e < kAhead; ++e)
         warp.each([&](std::uint32_t lane) {
           if (first + e >= end || entry_of(lane) >= kept) return;
-          const auto& entry = entries[lane];
-          w.gaps[channel_of(lane)][entry.at[e]] += entry.weight[e] * Real{entry.value[e]};
+          const auto [position, value] = entries[lane].at[e];
+          w.gaps[channel_of(lane)][position] += entries[lane].weight[e] * Real{value};
         });
     }
   }
@@ -251,7 +249,7 @@ struct SmallRoundKernel {
       const std::uint32_t c = channel_of(lane);
       const auto [at, q] = own[lane];
       const auto value = static_cast<float>(w.gaps[c][at] - q);
-      next.values[Heard::message(agent, c) * kept + entry_of(lane)] = value;
+      next.entries[Heard::message(agent, c) * kept + entry_of(lane)] = {at, value};
       Q_next[c][std::size_t{agent} * stride + at] = q + Real{value};
       w.terms[lane] = double{value} * double{value};
     });
