@@ -170,9 +170,9 @@ struct BatchDeltasKernel {
   // The deltas of the first layer, as BatchSumKernel reads them.
   PORTER_DEVICE void write(const Block& block, const Work& w, std::size_t agent,
                            std::uint32_t first) const {
-    constexpr std::uint32_t kOutputs = kGroupOutputs<Real>;
+    constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
     const auto& layer = net.layers[0];
-    const std::uint32_t groups = groups_of<Real>(layer);
+    const std::uint32_t groups = groups_of(layer, kOutputs);
     block.each(w.count * groups * kOutputs, [&](std::uint32_t item) {
       const std::uint32_t in_group = item % kOutputs, s = item / kOutputs % w.count,
                           group = item / kOutputs / w.count, o = group * kOutputs + in_group;
@@ -188,7 +188,7 @@ struct BatchDeltasKernel {
 template <class Real>
 struct BatchSumKernel {
   static constexpr int kThreads = 64;
-  static constexpr std::uint32_t kOutputs = kGroupOutputs<Real>;
+  static constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
   static constexpr std::uint32_t kSamples = 32;  ///< at hand
   static_assert(kOutputs <= kThreads);
 
@@ -203,7 +203,7 @@ struct BatchSumKernel {
   }
   PORTER_DEVICE std::uint32_t others() const { return dim - net.layers[0].biases; }
   std::uint32_t height() const {
-    return tiles() * groups_of<Real>(net.layers[0]) + (others() + kThreads - 1) / kThreads;
+    return tiles() * groups_of(net.layers[0], kOutputs) + (others() + kThreads - 1) / kThreads;
   }
   static constexpr std::size_t kDeltaBytes = 2 * kSamples * kOutputs * sizeof(Real);
   static constexpr std::size_t kBytes =
@@ -313,7 +313,7 @@ struct BatchSumKernel {
   /// Those of one kind, in their order; the deltas of the next ones are on their way.
   PORTER_DEVICE void add_samples(const Block& block, Work& w, std::uint32_t tile,
                                  std::uint32_t group, BatchSample::Kind kind) const {
-    const std::uint32_t groups = groups_of<Real>(net.layers[0]);
+    const std::uint32_t groups = groups_of(net.layers[0], kOutputs);
     const Real* deltas =
         batch.first + (std::size_t{block.x} * groups + group) * rows.batch * kOutputs;
     const BatchSample* samples = batch.samples + std::size_t{block.x} * rows.batch;

@@ -37,19 +37,22 @@ struct BatchSample {
 template <class Real>
 inline constexpr std::uint32_t kGroupOutputs = 256 / sizeof(Real);
 
+/// The same where their gradients are summed.
+template <class Real>
+inline constexpr std::uint32_t kSumOutputs = 256 / sizeof(Real);
+
 /// Activations and deltas of all samples of a batch, agent x batch x units each.
 template <class Real>
 struct BatchUnits {
   Real *units, *deltas;
   Real* column_sums;     ///< agent x outputs of the first layer
-  Real* first;           ///< its deltas: agent x group of outputs x batch x kGroupOutputs
+  Real* first;           ///< its deltas: agent x group of outputs x batch x kSumOutputs
   BatchSample* samples;  ///< agent x batch
 };
 inline constexpr std::uint32_t kBlockRows = 128;  ///< kMaxRows of BatchPass: part of the format
 
-template <class Real>
-PORTER_DEVICE inline std::uint32_t groups_of(const DenseLayer& layer) {
-  return (layer.outputs + kGroupOutputs<Real> - 1) / kGroupOutputs<Real>;
+PORTER_DEVICE inline std::uint32_t groups_of(const DenseLayer& layer, std::uint32_t size) {
+  return (layer.outputs + size - 1) / size;
 }
 
 /// What Weights and Inputs of the library decide before the products. Block (agent, 0): the kinds
@@ -165,7 +168,7 @@ struct BatchForwardKernel {
   std::size_t bytes() const { return kEntryBytes + at_once * kRowBytes; }
 
   PORTER_DEVICE void operator()(const Block& block) const {
-    const std::uint32_t groups = groups_of<Real>(first);
+    const std::uint32_t groups = groups_of(first, kOutputs);
     const std::uint32_t group = block.y % groups, part = block.y / groups;
     const std::uint32_t drawn = rows.count(block.x);
     const std::uint32_t each = (drawn + parts - 1) / parts, begin = part * each;

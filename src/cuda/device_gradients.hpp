@@ -182,7 +182,7 @@ class DeviceGradients {
       own = stride;
       units = 2 * picks * net.units + net.layers[0].outputs;
       samples = picks;
-      first = picks * groups_of<Real>(net.layers[0]) * kGroupOutputs<Real>;
+      first = picks * groups_of(net.layers[0], kSumOutputs<Real>) * kSumOutputs<Real>;
     }
   };
 
@@ -268,7 +268,8 @@ class DeviceGradients {
     const auto& first = net_.layers[0];
     const BatchBeginKernel<Real> begin{rows_, data_.sparse(), inputs, batch, first, stride_, X};
     launch(Part<BatchBeginKernel<Real>>{begin, {agents_, begin.height()}, begin.bytes()}, other);
-    const std::uint32_t groups = groups_of<Real>(first), parts = batch_parts(agents_ * groups);
+    const std::uint32_t groups = groups_of(first, kGroupOutputs<Real>),
+                        parts = batch_parts(agents_ * groups);
     const BatchForwardKernel<Real> forward{rows_,   inputs, batch, first,           net_.units,
                                            stride_, X,      parts, inputs_at_once()};
     device_.launch({agents_, std::size_t{parts} * groups}, forward.bytes(), forward);
