@@ -170,7 +170,7 @@ struct BatchDeltasKernel {
   // The deltas of the first layer, as BatchSumKernel reads them.
   PORTER_DEVICE void write(const Block& block, const Work& w, std::size_t agent,
                            std::uint32_t first) const {
-    constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
+    constexpr std::uint32_t kOutputs = kSumOutputs;
     const auto& layer = net.layers[0];
     const std::uint32_t groups = groups_of(layer, kOutputs);
     block.each(w.count * groups * kOutputs, [&](std::uint32_t item) {
@@ -188,7 +188,7 @@ struct BatchDeltasKernel {
 template <class Real>
 struct BatchSumKernel {
   static constexpr int kThreads = 64;
-  static constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
+  static constexpr std::uint32_t kOutputs = kSumOutputs;
   static constexpr std::uint32_t kSamples = 32;  ///< at hand
   static_assert(kOutputs <= kThreads);
 

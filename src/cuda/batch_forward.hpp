@@ -37,9 +37,8 @@ struct BatchSample {
 template <class Real>
 inline constexpr std::uint32_t kGroupOutputs = 256 / sizeof(Real);
 
-/// The same where their gradients are summed.
-template <class Real>
-inline constexpr std::uint32_t kSumOutputs = 256 / sizeof(Real);
+/// The same where their gradients are summed: the registers of a thread have room for so many.
+inline constexpr std::uint32_t kSumOutputs = 32;
 
 /// Activations and deltas of all samples of a batch, agent x batch x units each.
 template <class Real>

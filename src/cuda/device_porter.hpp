@@ -71,8 +71,10 @@ class DevicePorter final : public Algorithm {
         parts_((dim_ + part_ - 1) / part_) {
     const auto drawing = mask_kernel(0).bytes();
     draws_in_memory_ = sparse_ && drawing > device_->block_memory();
-    draws_ahead_ = draws_in_memory_ || (!small_ && agents_ >= kManyAgents) ? 1 : kDrawnAhead;
-    slots_ = draws_ahead_ == 1 ? kMaskSlots : 2 * kDrawnAhead;
+    draws_ahead_ = draws_in_memory_                    ? 1
+                   : !small_ && agents_ >= kManyAgents ? kDrawnByMany
+                                                       : kDrawnAhead;
+    slots_ = draws_ahead_ == 1 ? kMaskSlots : 2 * draws_ahead_;
     expect_room(setup, request);
     const auto bounds = public_bounds(setup);
     bounds_[0] = bounds.tracker;
@@ -162,8 +164,10 @@ class DevicePorter final : public Algorithm {
     std::uint32_t number, round;
     bool first;  ///< of its round: the one with a gradient
   };
-  /// Masks of few agents are drawn for many steps at once; of many, for one step beside others.
-  static constexpr std::uint32_t kManyAgents = 256, kDrawnAhead = 16, kMaskSlots = 4;
+  /// Masks are drawn for several steps at once; those that need memory of the device for one step,
+  /// beside others.
+  static constexpr std::uint32_t kManyAgents = 256, kDrawnAhead = 16, kDrawnByMany = 4,
+                                 kMaskSlots = 4;
 
   bool is_small(const AlgorithmSetup& setup, const Request& request) const {
     return sparse_ && gossip_ == 1 && dim_ <= Small::kMostParameters && kept_ <= Small::kMostKept &&

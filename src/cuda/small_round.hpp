@@ -15,6 +15,7 @@ namespace porter::cuda {
 template <class Real>
 struct SmallRoundKernel {
   static constexpr int kThreads = 128;
+  static constexpr int kBlocks = 7;
   static constexpr bool kStartsEarly = true;
   static constexpr std::uint32_t kWarps = kThreads / Warp::kLanes;
   /// Parameters, and entries of a message; more are for the kernels of large models.

@@ -189,17 +189,17 @@ struct UpdateKernel {
 
   PORTER_DEVICE void next_row(const Place& place, Link& link) const {
     link.begin = link.end = 0;
-    if (!place.there) return;
+    if (kGaps == Gaps::summed || !place.there) return;
     link.begin = in_starts[place.agent];
     link.end = in_starts[place.agent + 1];
   }
   PORTER_DEVICE void next_sender(const Place& place, std::uint32_t lane, Link& link) const {
     link.there = false;
     if (!place.there) return;
-    if (lane < kAhead && link.begin + lane < link.end) {
+    if (kGaps == Gaps::stored && lane < kAhead && link.begin + lane < link.end) {
       link.sender = in_senders[link.begin + lane];
       link.weight = in_weights[link.begin + lane];
-      link.there = kGaps == Gaps::stored && !rebuilt;
+      link.there = !rebuilt;
     } else if (lane == kAhead) {
       link.sender = place.agent;
       link.there = cuts;
