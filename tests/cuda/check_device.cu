@@ -4,7 +4,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include "core/normal_noise.hpp"
+#include "core/sampling.hpp"
 #include "method_cases.hpp"
 
 namespace porter {
@@ -113,11 +117,13 @@ int time_rounds(Case c) {
     ThreadPool pool(0);
     const auto with_pool = with_small_steps(bench.setup(c, &pool));
     const auto expected = bench.info.make(with_pool);
-    const auto start = Clock::now();
     for (std::uint32_t round = 1; round <= 4; ++round) expected->step(round);
-    host = 1e6 * seconds_since(start) / 4;
     verdict = difference(*expected, porter);
     if (verdict.empty()) verdict = "same bits";
+    const auto start = Clock::now();
+    std::uint32_t rounds = 0;
+    while (rounds < 2 || seconds_since(start) < 0.05) expected->step(5 + rounds++);
+    host = 1e6 * seconds_since(start) / rounds;
   }
   for (std::uint32_t round = 5; round <= 8; ++round) porter.step(round);
   const double device = microseconds_a_round(porter, 9, 0.4);
@@ -150,9 +156,64 @@ int time_all() {
   int bad = 0;
   std::printf("copies: %.2f TB/s\n", copy_rate() / 1e12);
   for (const std::size_t agents : {10, 100, 1000, 10000}) bad += time_both(network_case(agents, 1));
-  for (const std::size_t agents : {10, 1000, 10000}) bad += time_both(logistic_case(agents));
+  for (const std::size_t agents : {5, 10, 20, 50, 1000, 10000})
+    bad += time_both(logistic_case(agents));
   for (const std::size_t agents : {10, 100}) bad += time_both(network_case(agents, 600));
   return bad;
+}
+
+template <class T>
+void write(const std::filesystem::path& file, std::span<const T> values) {
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size_bytes()));
+}
+
+// Three rounds in float with all that was drawn, for peers to do the same (bench/peers).
+int write_for_peers(const std::filesystem::path& folder) {
+  constexpr std::uint32_t kRounds = 3;
+  auto c = network_case(12, 1);
+  c.precision = Precision::narrow;
+  Bench bench(c);
+  bench.network = Bench::make_network(c.agents, "regular:8");
+  const auto setup = with_small_steps(bench.setup(c));
+  cuda::DevicePorter<float> porter(setup, bench.request, std::make_unique<Device>());
+  const std::size_t dim = bench.start.size(), kept = *bench.compressor->kept(dim);
+  const std::uint64_t seed = setup.gradients.seed;
+  std::vector<std::uint32_t> rows, masks, some;
+  std::vector<float> noise, part(dim), result, gap(c.agents * c.agents);
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    porter.step(round);
+    for (std::uint32_t agent = 0; agent < c.agents; ++agent) {
+      RngStream batch(seed, Draw::batch, agent, round);
+      choose(1, c.rows_per_agent, batch, some);
+      rows.push_back(agent * static_cast<std::uint32_t>(c.rows_per_agent) + some[0]);
+      for (const auto use : {Draw::compress_v, Draw::compress_x}) {
+        RngStream stream(seed, use, agent, round);
+        choose(kept, dim, stream, some);
+        masks.insert(masks.end(), some.begin(), some.end());
+      }
+      NormalNoise(seed, agent, round).fill(0, part);
+      noise.insert(noise.end(), part.begin(), part.end());
+    }
+  }
+  for (const double x : porter.iterates().flat()) result.push_back(static_cast<float>(x));
+  const auto heard = incoming_weights(bench.network);
+  for (std::size_t i = 0; i < heard.size(); ++i)
+    for (const auto& [sender, weight] : heard[i])
+      gap[i * c.agents + sender] = static_cast<float>(weight);
+  const std::vector<float> start(bench.start.begin(), bench.start.end());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "sizes.txt") << c.agents << ' ' << bench.data.rows() << ' ' << kRounds;
+  write<float>(folder / "start.f32", start);
+  write<float>(folder / "gap.f32", gap);
+  write<float>(folder / "data.f32", bench.data.values);
+  write<float>(folder / "labels.f32", bench.data.labels);
+  write<std::uint32_t>(folder / "rows.u32", rows);
+  write<std::uint32_t>(folder / "masks.u32", masks);
+  write<float>(folder / "noise.f32", noise);
+  write<float>(folder / "result.f32", result);
+  return 0;
 }
 
 int check_all(Share share) {
@@ -175,12 +236,16 @@ int check_little(Share share) {
   return check(share, "three rounds", cases, run_difference);
 }
 
-int run(const std::string& what, Share share) {
+int run(const std::string& what, Share share, const char* folder) {
+  if (what == "peers") return write_for_peers(folder);
   const Device device;
   std::printf("%s, %.1f GB free\n", device.name().c_str(),
               static_cast<double>(device.free_bytes()) / 1e9);
   int bad = 0;
   if (what == "one") return time_rounds<float>(network_case(1000, 1));
+  if (what == "some")
+    return time_rounds<float>(network_case(10, 1)) + time_rounds<float>(network_case(100, 1)) +
+           time_rounds<float>(network_case(1000, 1));
   if (what == "little") return check_little(share);
   if (what != "time") bad += check_all(share);
   if (what != "check") bad += time_all();
@@ -194,9 +259,10 @@ int run(const std::string& what, Share share) {
 }  // namespace
 }  // namespace porter
 
-// check_device [check | little | time | one] [PART PARTS]: bits and times, or one of both, or a part
-// of the runs whose bits are compared; little are the runs for compute-sanitizer, one is a single
-// case to profile
+// check_device [check | little | time | one | some] [PART PARTS]: bits and times, or one of both,
+// or a part of the runs whose bits are compared; little are the runs for compute-sanitizer, one is
+// a single case to profile, some are those that peers are timed beside. check_device peers FOLDER
+// writes what peers compare themselves with.
 int main(int argc, char** argv) {
   try {
     porter::Share share;
@@ -204,7 +270,7 @@ int main(int argc, char** argv) {
       share.part = std::strtoul(argv[2], nullptr, 10);
       share.parts = std::max(1UL, std::strtoul(argv[3], nullptr, 10));
     }
-    return porter::run(argc > 1 ? argv[1] : "", share);
+    return porter::run(argc > 1 ? argv[1] : "", share, argc > 2 ? argv[2] : ".");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "check_device: %s\n", error.what());
     return 2;
