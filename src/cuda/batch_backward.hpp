@@ -24,7 +24,9 @@ struct BatchDeltasKernel {
 
   /// A factor of each sample, and partial sums of it.
   PORTER_DEVICE std::size_t sums() const {
-    return kGroup * (1 + kSumLanes * (std::size_t{net.count} * 2 - 1));
+    const std::size_t lanes = kSumLanes * (std::size_t{net.count} * 2 - 1);
+    const std::size_t outputs = net.layers[net.count - 1].outputs;
+    return kGroup * (1 + (lanes < outputs ? outputs : lanes));
   }
   PORTER_DEVICE std::uint32_t behind() const { return net.layers[0].biases; }
   std::size_t least_bytes() const { return sums() * sizeof(double); }
@@ -79,17 +81,40 @@ struct BatchDeltasKernel {
     for (std::uint32_t l = 0; l < net.count; ++l) {
       const auto& layer = net.layers[l];
       const bool last = l + 1 == net.count;
-      block.each(w.count * layer.outputs, [&](std::uint32_t item) {
-        const std::uint32_t s = item % w.count, o = item / w.count;
+      block.each(kGroup * layer.outputs, [&](std::uint32_t item) {
+        const std::uint32_t s = item % kGroup, o = item / kGroup;
+        if (s >= w.count) return;
         Real z = l == 0 ? w.units[s * net.units + o] : product(w, l, s, o);
         if (layer.biased) z += w.x[layer.biases + o];
         (last ? w.deltas : w.units)[s * net.units + layer.level + o] = last ? z : net.activated(z);
       });
     }
+    scores_to_deltas(block, w);
+  }
+  // scores_to_delta of perceptron.hpp, side by side.
+  PORTER_DEVICE void scores_to_deltas(const Block& block, const Work& w) const {
     const auto& last = net.layers[net.count - 1];
-    block.each(w.count, [&](std::uint32_t s) {
-      scores_to_delta(last.outputs, w.deltas + s * net.units + last.level,
-                      rows.labels[w.samples[s].row]);
+    block.each(kGroup * last.outputs, [&](std::uint32_t item) {
+      const std::uint32_t s = item % kGroup, o = item / kGroup;
+      if (s >= w.count) return;
+      const Real* scores = w.deltas + s * net.units + last.level;
+      Real top = scores[0];
+      PORTER_ROLLED
+      for (std::uint32_t p = 1; p < last.outputs; ++p) top = top < scores[p] ? scores[p] : top;
+      w.sums()[o * kGroup + s] = double{exp_of(scores[o] - top)};
+    });
+    block.each(kGroup * last.outputs, [&](std::uint32_t item) {
+      const std::uint32_t s = item % kGroup, o = item / kGroup;
+      if (s >= w.count) return;
+      const double* powers = w.sums() + s;
+      double sum = 0;
+      PORTER_ROLLED
+      for (std::uint32_t p = 0; p < last.outputs; ++p) sum += powers[p * kGroup];
+      const auto label = static_cast<std::uint32_t>(rows.labels[w.samples[s].row]);
+      const double power = powers[o * kGroup];
+      double delta = power / sum;
+      if (o == label) delta = sizeof(Real) < sizeof(double) ? -(sum - power) / sum : delta - 1;
+      w.deltas[s * net.units + last.level + o] = static_cast<Real>(delta);
     });
   }
   PORTER_DEVICE Real product(const Work& w, std::uint32_t l, std::uint32_t s,
@@ -110,8 +135,9 @@ struct BatchDeltasKernel {
     for (std::uint32_t l = net.count; l > 1; --l) {
       const auto& layer = net.layers[l - 1];
       const auto& below = net.layers[l - 2];
-      block.each(w.count * layer.inputs, [&](std::uint32_t item) {
-        const std::uint32_t s = item % w.count, i = item / w.count;
+      block.each(kGroup * layer.inputs, [&](std::uint32_t item) {
+        const std::uint32_t s = item % kGroup, i = item / kGroup;
+        if (s >= w.count) return;
         Real sum = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 5
@@ -132,9 +158,10 @@ struct BatchDeltasKernel {
   PORTER_DEVICE void clip(const Block& block, const Work& w) const {
     const std::uint32_t vectors = 2 * net.count - 1;
     if (clipping.by_sample)
-      block.each(w.count * kSumLanes * vectors, [&](std::uint32_t item) {
-        const std::uint32_t s = item % w.count, lane = item / w.count % kSumLanes,
-                            v = item / w.count / kSumLanes;
+      block.each(kGroup * kSumLanes * vectors, [&](std::uint32_t item) {
+        const std::uint32_t s = item % kGroup, lane = item / kGroup % kSumLanes,
+                            v = item / kGroup / kSumLanes;
+        if (s >= w.count) return;
         const Real* x = vector(w, s, v);
         double sum = 0;
         PORTER_ROLLED
@@ -170,12 +197,13 @@ struct BatchDeltasKernel {
   // The deltas of the first layer, as BatchSumKernel reads them.
   PORTER_DEVICE void write(const Block& block, const Work& w, std::size_t agent,
                            std::uint32_t first) const {
-    constexpr std::uint32_t kOutputs = kSumOutputs;
+    constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
     const auto& layer = net.layers[0];
     const std::uint32_t groups = groups_of(layer, kOutputs);
-    block.each(w.count * groups * kOutputs, [&](std::uint32_t item) {
-      const std::uint32_t in_group = item % kOutputs, s = item / kOutputs % w.count,
-                          group = item / kOutputs / w.count, o = group * kOutputs + in_group;
+    block.each(kGroup * groups * kOutputs, [&](std::uint32_t item) {
+      const std::uint32_t in_group = item % kOutputs, s = item / kOutputs % kGroup,
+                          group = item / kOutputs / kGroup, o = group * kOutputs + in_group;
+      if (s >= w.count) return;
       batch.first[((agent * groups + group) * rows.batch + first + s) * kOutputs + in_group] =
           o < layer.outputs ? w.deltas[s * net.units + o] : Real{0};
     });
@@ -188,8 +216,8 @@ struct BatchDeltasKernel {
 template <class Real>
 struct BatchSumKernel {
   static constexpr int kThreads = 64;
-  static constexpr std::uint32_t kOutputs = kSumOutputs;
-  static constexpr std::uint32_t kSamples = 32;  ///< at hand
+  static constexpr std::uint32_t kOutputs = kSumOutputs<Real>;
+  static constexpr std::uint32_t kSamples = 64;  ///< at hand
   static_assert(kOutputs <= kThreads);
 
   SampleRows rows;
@@ -353,23 +381,33 @@ struct BatchSumKernel {
       if (samples[s].kind == BatchSample::sparse)
         sum += Real{samples[s].background} * deltas[s * kOutputs];
   }
+  /// Entries of a column that are on their way while others are used.
+  static constexpr std::uint32_t kAtOnce = 8;
+  struct Values {
+    float at[kAtOnce];
+  };
+  PORTER_DEVICE Values values_of(const BatchSample* samples, std::uint32_t begin,
+                                 std::uint32_t count, std::uint32_t i) const {
+    Values values{};
+    PORTER_UNROLLED
+    for (std::uint32_t n = 0; n < kAtOnce; ++n)
+      if (begin + n < count) values.at[n] = rows.values[samples[begin + n].row * rows.features + i];
+    return values;
+  }
   PORTER_DEVICE void add_column(const BatchSample* samples, std::uint32_t count, const Real* deltas,
                                 BatchSample::Kind kind, std::uint32_t i, Sums& sums) const {
-    constexpr std::uint32_t kAtOnce = 8;
     Sums own = sums;
+    Values values = values_of(samples, 0, count, i);
     PORTER_ROLLED
     for (std::uint32_t begin = 0; begin < count; begin += kAtOnce) {
-      float some[kAtOnce] = {};
-      PORTER_UNROLLED
-      for (std::uint32_t n = 0; n < kAtOnce; ++n)
-        if (begin + n < count) some[n] = rows.values[samples[begin + n].row * rows.features + i];
+      const Values next = values_of(samples, begin + kAtOnce, count, i);
       PORTER_UNROLLED
       for (std::uint32_t n = 0; n < kAtOnce; ++n) {
         if (begin + n >= count || samples[begin + n].kind != kind) continue;
-        const float background = samples[begin + n].background;
+        const float f = values.at[n], background = samples[begin + n].background;
         const bool sparse = kind == BatchSample::sparse;
-        if (sparse && some[n] == background) continue;
-        const Real value = sparse ? Real{some[n]} - Real{background} : Real{some[n]};
+        if (sparse && f == background) continue;
+        const Real value = sparse ? Real{f} - Real{background} : Real{f};
         const auto* d = reinterpret_cast<const Several*>(deltas + (begin + n) * kOutputs);
         PORTER_UNROLLED
         for (std::uint32_t o = 0; o < kOutputs; o += kSeveral) {
@@ -378,6 +416,7 @@ struct BatchSumKernel {
           for (std::uint32_t k = 0; k < kSeveral; ++k) own.at[o + k] += value * some_deltas.at[k];
         }
       }
+      values = next;
     }
     sums = own;
   }

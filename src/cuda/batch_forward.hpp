@@ -31,6 +31,8 @@ struct BatchSample {
   std::uint64_t row;
   float background;
   Kind kind;
+  std::uint64_t entries;  ///< off its background, the first among those of all rows
+  std::uint32_t size;     ///< how many
 };
 
 /// Outputs of a first layer that go together, in groups of this many.
@@ -38,7 +40,8 @@ template <class Real>
 inline constexpr std::uint32_t kGroupOutputs = 256 / sizeof(Real);
 
 /// The same where their gradients are summed: the registers of a thread have room for so many.
-inline constexpr std::uint32_t kSumOutputs = 32;
+template <class Real>
+inline constexpr std::uint32_t kSumOutputs = 256 / sizeof(Real);
 
 /// Activations and deltas of all samples of a batch, agent x batch x units each.
 template <class Real>
@@ -108,7 +111,8 @@ struct BatchBeginKernel {
       const std::size_t row = rows.row(agent, s);
       batch.samples[agent * rows.batch + s] = {
           row, inputs.background[row],
-          dense[s / kBlockRows] != 0 ? BatchSample::dense : BatchSample::sparse};
+          dense[s / kBlockRows] != 0 ? BatchSample::dense : BatchSample::sparse, inputs.starts[row],
+          counts[s]};
     });
   }
 
@@ -235,10 +239,11 @@ struct BatchForwardKernel {
                               std::uint32_t s, std::uint32_t from_output, std::uint32_t from,
                               std::uint32_t size) const {
     const std::size_t number = std::size_t{block.x} * rows.batch + s;
-    const auto [row, background, kind] = batch.samples[number];
-    const bool dense = kind == BatchSample::dense;
-    const Source source = {dense, dense ? first.inputs : inputs.unequal[row], background,
-                           rows.values_of(row), inputs.entries + inputs.starts[row]};
+    const BatchSample sample = batch.samples[number];
+    const bool dense = sample.kind == BatchSample::dense;
+    const Source source = {dense, dense ? first.inputs : sample.size, sample.background,
+                           rows.values + sample.row * rows.features,
+                           inputs.entries + sample.entries};
     Entry* const entries = block.memory_as<Entry>() + warp.index * Warp::kLanes;
     Real* const to = batch.units + number * units + from_output;
     PerLane<Sums> sums;

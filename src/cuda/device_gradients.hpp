@@ -182,7 +182,7 @@ class DeviceGradients {
       own = stride;
       units = 2 * picks * net.units + net.layers[0].outputs;
       samples = picks;
-      first = picks * groups_of(net.layers[0], kSumOutputs) * kSumOutputs;
+      first = picks * groups_of(net.layers[0], kSumOutputs<Real>) * kSumOutputs<Real>;
     }
   };
 
