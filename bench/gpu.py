@@ -105,16 +105,23 @@ def measured_bytes(path):
         return None
     text = output_of(
         ["ncu", "--clock-control", "none", "-k", "regex:run_kernel", "--launch-skip", "40", "--launch-count", "8"]
-        + ["--metrics", "dram__bytes.sum", "--csv", "--page", "raw", "--print-units", "base", path, "one"]
+        + ["--metrics", "dram__bytes_read.sum,dram__bytes_write.sum", path, "one"]
     )
-    sums = {}
+    return parse_bytes(text)
+
+
+def parse_bytes(text):
+    """The last of each kind of launch in what ncu prints."""
+    units = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
+    sums, kind = {}, None
     for line in text.splitlines():
-        fields = [field.strip('"') for field in re.findall(r'"[^"]*"|[^,]+', line)]
-        if len(fields) < 5 or not fields[0].isdigit():
-            continue
-        kind = "update" if "UpdateKernel" in line else "gradients" if "SampleKernel" in line else None
-        if kind:
-            sums[kind] = float(fields[-1].replace(",", ""))
+        if "run_kernel<" in line:
+            kind = "update" if "UpdateKernel" in line else "gradients" if "SampleKernel" in line else None
+            if kind:
+                sums[kind] = 0.0
+        found = re.search(r"dram__bytes_(?:read|write)\.sum +(\w+) +([\d.,]+)", line)
+        if kind and found:
+            sums[kind] += units[found[1]] * float(found[2].replace(",", ""))
     return sums or None
 
 
@@ -172,6 +179,9 @@ def main():
         print(f"copies on the device: {report['copy_tb_per_s']} TB/s, read and written\n")
     print(table(report), flush=True)
     edge = report["break_even_logistic"] = break_even(report["rounds"])
+    first = next((r for r in report["rounds"] if r["model"].startswith("logistic")), None)
+    if edge is None and first and float(first["device"]) < float(first["host"]):
+        print(f"\nbreak-even: below {first['agents']} agents of the logistic problem")
     if edge:
         print(f"\nbreak-even: {edge} agents of the logistic problem, {124 * edge:,} coordinates")
     moved = report["measured_bytes"] = measured_bytes(path)

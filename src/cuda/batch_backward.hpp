@@ -91,7 +91,7 @@ struct BatchDeltasKernel {
     }
     scores_to_deltas(block, w);
   }
-  // scores_to_delta of perceptron.hpp, side by side.
+  // scores_to_delta of layers.cpp, side by side: it is another sum in float than in double.
   PORTER_DEVICE void scores_to_deltas(const Block& block, const Work& w) const {
     const auto& last = net.layers[net.count - 1];
     block.each(kGroup * last.outputs, [&](std::uint32_t item) {

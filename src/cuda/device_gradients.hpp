@@ -287,7 +287,9 @@ class DeviceGradients {
   /// Inputs whose weights have room in the memory of a block.
   std::uint32_t inputs_at_once() const {
     using Forward = BatchForwardKernel<Real>;
-    const std::size_t room = (device_.block_memory() - Forward::kEntryBytes) / Forward::kRowBytes;
+    const std::size_t least = Forward::kEntryBytes + Forward::kRowBytes;
+    const std::size_t memory = std::max(device_.block_memory(), least);
+    const std::size_t room = (memory - Forward::kEntryBytes) / Forward::kRowBytes;
     return static_cast<std::uint32_t>(std::min<std::size_t>(room, net_.layers[0].inputs));
   }
   /// Into how many parts a batch is cut, so that `blocks` times as many keep all multiprocessors

@@ -46,24 +46,4 @@ struct Perceptron {
   }
 };
 
-/// Scores of one sample become delta_L of the cross-entropy (scores_to_delta of layers.cpp).
-PORTER_DEVICE inline void scores_to_delta(std::uint32_t size, double* scores, float label) {
-  double top = scores[0];
-  for (std::uint32_t o = 1; o < size; ++o) top = top < scores[o] ? scores[o] : top;
-  double sum = 0;
-  for (std::uint32_t o = 0; o < size; ++o) sum += scores[o] = exp_of(scores[o] - top);
-  for (std::uint32_t o = 0; o < size; ++o) scores[o] /= sum;
-  scores[static_cast<std::uint32_t>(label)] -= 1;
-}
-PORTER_DEVICE inline void scores_to_delta(std::uint32_t size, float* scores, float label) {
-  float top = scores[0];
-  for (std::uint32_t o = 1; o < size; ++o) top = top < scores[o] ? scores[o] : top;
-  double sum = 0;
-  for (std::uint32_t o = 0; o < size; ++o) sum += double{scores[o] = exp_of(scores[o] - top)};
-  const auto at = static_cast<std::uint32_t>(label);
-  const double others = sum - double{scores[at]};
-  for (std::uint32_t o = 0; o < size; ++o) scores[o] = static_cast<float>(double{scores[o]} / sum);
-  scores[at] = static_cast<float>(-others / sum);
-}
-
 }  // namespace porter::cuda

@@ -210,7 +210,7 @@ struct SampleKernel {
     return true;
   }
 
-  // scores_to_delta above, side by side.
+  // scores_to_delta of layers.cpp, side by side.
   PORTER_DEVICE void scores_to_deltas(const Block& block, std::size_t agent, const Work& w,
                                       float label) const {
     const auto& last = net.layers[net.count - 1];
