@@ -35,6 +35,18 @@ namespace porter::cuda {
 /// In which order the host does the work of a step. A result that depends on it is a race.
 enum class Order { forward, backward, interleaved };
 
+/// A warp that goes its own way: as many steps as it likes, each the work of its lanes.
+struct Warp {
+  static constexpr std::uint32_t kLanes = 32;
+
+  std::uint32_t index;  ///< in its block
+  Order order = Order::forward;
+
+  /// work(lane) on all lanes, then a barrier of the warp.
+  template <class Work>
+  PORTER_DEVICE void each(const Work& work) const;
+};
+
 struct Block {
   std::uint32_t x, y;     ///< its place in the grid
   unsigned char* memory;  ///< of this block, not zero at the start
@@ -79,7 +91,16 @@ struct Block {
     each(count, work);
 #endif
   }
-  static constexpr std::uint32_t kWarp = 32;
+  static constexpr std::uint32_t kWarp = Warp::kLanes;
+  /// work(warp) on the warps of `threads`, which meet only memory of their own; no barrier.
+  template <class Work>
+  PORTER_DEVICE void warps(std::uint32_t threads, const Work& work) const {
+#if defined(__CUDA_ARCH__)
+    if (threadIdx.x < threads) work(Warp{threadIdx.x / kWarp});
+#else
+    for (std::uint32_t w = 0; w < threads / kWarp; ++w) work(Warp{w, order});
+#endif
+  }
 
   /// `bytes`, a multiple of 16, to memory of the block, on their way while it goes on. What one
   /// commit() ends arrives together.
@@ -93,6 +114,35 @@ struct Block {
                    : "memory");
 #else
     std::memcpy(to, from, bytes);
+#endif
+  }
+  /// The same for at most kBytes, by kThreads threads.
+  template <std::uint32_t kThreads, std::uint32_t kBytes>
+  PORTER_DEVICE void copy_up_to(void* to, const void* from, std::uint32_t bytes) const {
+    static_assert(kBytes % (16 * kThreads) == 0);
+#if defined(__CUDA_ARCH__)
+    const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to)) + 16 * threadIdx.x;
+    const char* const source = static_cast<const char*>(from) + 16 * threadIdx.x;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kBytes; i += 16 * kThreads)
+      if (i + 16 * threadIdx.x < bytes)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + i), "l"(source + i)
+                     : "memory");
+#else
+    std::memcpy(to, from, bytes);
+#endif
+  }
+  /// 8 bytes, by the thread that calls it.
+  template <class T>
+  PORTER_DEVICE void copy_one(T* to, const T* from) const {
+    static_assert(sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+#else
+    *to = *from;
 #endif
   }
   /// `count` numbers, several of a thread on their way at once; no barrier.
@@ -154,6 +204,16 @@ struct Block {
   }
 };
 
+template <class Work>
+PORTER_DEVICE void Warp::each(const Work& work) const {
+#if defined(__CUDA_ARCH__)
+  work(threadIdx.x % kLanes);
+  __syncwarp();
+#else
+  Block{0, 0, nullptr, order}.each(kLanes, work);
+#endif
+}
+
 /// A value of every thread of a block that lives from step to step: a register of a GPU.
 template <class T, std::uint32_t kThreads>
 class PerThread {
@@ -174,6 +234,10 @@ class PerThread {
   T values_[kThreads] = {};
 #endif
 };
+
+/// The same of the lanes of a warp.
+template <class T>
+using PerLane = PerThread<T, Warp::kLanes>;
 
 template <class T>
 struct alignas(2 * sizeof(T)) Pair {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
+#include "batch_forward.hpp"
 #include "device.hpp"
-#include "perceptron.hpp"
 #include "porter/algo/algorithm.hpp"
 
 namespace porter::cuda {
@@ -51,16 +53,18 @@ class DeviceData {
   }
   /// |row|^2 of each row; of what a layer sees, as a sample or a batch has it.
   const double* squares() const { return squares_.data(); }
-  BatchInputs inputs() const { return {unequal_.data(), background_.data(), squares_.data()}; }
+  BatchInputs inputs() const {
+    return {unequal_.data(), background_.data(), squares_.data(), entries_.data(),
+            entry_starts_.data()};
+  }
 
   /// Of the device.
   static std::size_t bytes(const Dataset& data, Reader reader) {
-    const bool layered = reader != Reader::entries;
-    const std::size_t per_row = sizeof(float) + (reader == Reader::batches   ? 16
-                                                 : reader == Reader::samples ? 8
-                                                                             : 0);
+    const bool layered = reader != Reader::entries, batches = reader == Reader::batches;
+    const std::size_t per_row = sizeof(float) + (batches ? 24 : reader == Reader::samples ? 8 : 0);
     const std::size_t values = layered ? data.rows() * data.features : data.entries();
     return data.rows() * per_row + values * sizeof(float) +
+           (batches ? off_background(data) * sizeof(RowEntry) : 0) +
            (data.sparse() && !layered ? 4 * data.columns.size() + 8 * data.row_starts.size() : 0);
   }
 
@@ -90,28 +94,53 @@ class DeviceData {
     return squares;
   }
 
-  // As Inputs<Real> of the library sees each row.
-  void describe_rows(const Device& device, const Dataset& data) {
-    std::vector<std::uint32_t> unequal;
-    std::vector<float> backgrounds;
-    std::vector<double> squares;
+  /// work(row, column, value, background) for what Inputs<Real> of the library calls entries.
+  template <class Work>
+  static void each_entry(const Dataset& data, const Work& work) {
     for (std::size_t row = 0; row < data.rows(); ++row) {
       const auto sample = data[row];
-      const float background = sample.sparse ? 0 : sample.values[0];
-      double s[kSumLanes] = {};
-      std::uint32_t count = 0;
-      for (const float value : sample.values) {
-        if (!sample.sparse && value == background) continue;
-        const Real entry = Real{value} - Real{background};
-        const double whole = double{entry} + double{background};
-        s[count++ % kSumLanes] += whole * whole;
-      }
-      const double sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-      unequal.push_back(count);
-      backgrounds.push_back(background);
-      squares.push_back(sum + static_cast<double>(data.features - count) *
-                                  (double{background} * double{background}));
+      const float background = background_of(sample);
+      for (std::size_t i = 0; i < sample.values.size(); ++i)
+        if (sample.sparse || sample.values[i] != background)
+          work(row, sample.sparse ? sample.columns[i] : i, sample.values[i], background);
     }
+  }
+  template <class Sample>
+  static float background_of(const Sample& sample) {
+    return sample.sparse ? 0 : sample.values[0];
+  }
+  static std::size_t off_background(const Dataset& data) {
+    std::size_t count = 0;
+    each_entry(data, [&](auto...) { ++count; });
+    return count;
+  }
+
+  // As Inputs<Real> of the library sees each row.
+  void describe_rows(const Device& device, const Dataset& data) {
+    std::vector<std::uint32_t> unequal(data.rows());
+    std::vector<std::uint64_t> starts(data.rows() + 1);
+    std::vector<RowEntry> entries;
+    std::vector<float> backgrounds;
+    std::vector<std::array<double, kSumLanes>> sums(data.rows());
+    each_entry(data, [&](std::size_t row, std::size_t column, float value, float background) {
+      const Real entry = Real{value} - Real{background};
+      const double whole = double{entry} + double{background};
+      sums[row][unequal[row]++ % kSumLanes] += whole * whole;
+      entries.push_back({static_cast<std::uint32_t>(column), value});
+      starts[row + 1] = entries.size();
+    });
+    std::vector<double> squares;
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+      starts[row + 1] = std::max(starts[row + 1], starts[row]);
+      backgrounds.push_back(background_of(data[row]));
+      const auto& s = sums[row];
+      const double background = backgrounds.back();
+      squares.push_back(((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) +
+                        static_cast<double>(data.features - unequal[row]) *
+                            (background * background));
+    }
+    entries_ = {device, std::span<const RowEntry>(entries)};
+    entry_starts_ = {device, std::span<const std::uint64_t>(starts)};
     unequal_ = {device, std::span<const std::uint32_t>(unequal)};
     background_ = {device, std::span<const float>(backgrounds)};
     squares_ = {device, std::span<const double>(squares)};
@@ -121,7 +150,8 @@ class DeviceData {
   bool sparse_;
   Array<float> values_, labels_, background_;
   Array<std::uint32_t> columns_, unequal_;
-  Array<std::uint64_t> starts_;
+  Array<std::uint64_t> starts_, entry_starts_;
+  Array<RowEntry> entries_;
   Array<double> squares_;
 };
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 
+#include "batch_backward.hpp"
 #include "device_data.hpp"
 #include "device_stack.hpp"
+#include "few.hpp"
 #include "linear.hpp"
 #include "masks.hpp"
 #include "mix.hpp"
 #include "offer.hpp"
-#include "perceptron.hpp"
 #include "poisson.hpp"
 
 namespace porter::cuda {
@@ -67,6 +69,7 @@ class DeviceGradients {
     own_ = {device, sizes.own * agents_};
     units_ = {device, sizes.units * agents_};
     samples_ = {device, sizes.samples * agents_};
+    first_ = {device, sizes.first * agents_};
     if (kind_ == Kind::stack && sampler.batch() == 1)
       single_stack_.emplace(device, setup, request, clipping_, stride_);
     else if (kind_ == Kind::stack)
@@ -100,6 +103,18 @@ class DeviceGradients {
       for (const auto agent : poisson_->single(round)) compute_by_library(agent, X, round);
   }
 
+  /// Whether a round has one sample an agent, of a loss of one score.
+  static bool is_linear_sample(const AlgorithmSetup& setup, const Request& request) {
+    const auto& sampler = setup.gradients.sampler;
+    return kind_of(setup, request) == Kind::linear && sampler.kind() != Sampler::poisson &&
+           sampler.batch() == 1;
+  }
+  /// Then, in the place of compute(): what its gradient is made of.
+  LinearSample linear_sample(std::uint32_t round) {
+    if (rows_.picks) draw_picks(round);
+    return {rows_, clipping_, lambda_, slope_};
+  }
+
   Gradient<Real> view(const Real* X) const {
     using ViewKind = typename Gradient<Real>::Kind;
     return {kind_ == Kind::linear || single_stack_ ? ViewKind::wide
@@ -109,7 +124,8 @@ class DeviceGradients {
             wide_.data(),
             own_.data(),
             scales_.data(),
-            stride_};
+            stride_,
+            Gradient<Real>::per_input_of(net_.layers[0].inputs)};
   }
 
   /// What an agent takes on the device beside its rows of the state.
@@ -124,7 +140,7 @@ class DeviceGradients {
                   : DeviceStack<Real, Real>::bytes_per_agent(setup, request,
                                                              clipping_of(setup.gradients));
     return stack + sizes.picks * 4 * kRoundsAhead + sizes.wide * 8 + sizes.own * sizeof(Real) +
-           sizes.units * sizeof(Real) + sizes.samples * sizeof(BatchSample);
+           (sizes.units + sizes.first) * sizeof(Real) + sizes.samples * sizeof(BatchSample);
   }
   static std::size_t data_bytes(const AlgorithmSetup& setup, const Request& request) {
     return DeviceData<Real>::bytes(setup.problem.train, reader_of(kind_of(setup, request)));
@@ -149,8 +165,13 @@ class DeviceGradients {
   // Of this round and the next ones: no state decides them.
   void draw_picks(std::uint32_t round) {
     if (round < drawn_from_ || round >= drawn_from_ + kRoundsAhead) {
-      const auto kernel = pick_kernel(round);
-      device_.launch({agents_, kRoundsAhead}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+      if (rows_.batch <= FewKernel::kMost) {
+        const auto kernel = few_kernel(round);
+        device_.launch({kernel.blocks(), 1}, kernel.bytes(), kernel);
+      } else {
+        const auto kernel = pick_kernel(round);
+        device_.launch({agents_, kRoundsAhead}, scratch_.data() ? 0 : kernel.bytes(), kernel);
+      }
       drawn_from_ = round;
     }
     rows_.picks = picks_.data() + std::size_t{round % kRoundsAhead} * agents_ * rows_.batch;
@@ -179,7 +200,7 @@ class DeviceGradients {
 
   /// Numbers of each kind that an agent needs.
   struct Sizes {
-    std::size_t picks, wide = 0, own = 0, units = 0, samples = 0;
+    std::size_t picks, wide = 0, own = 0, units = 0, samples = 0, first = 0;
 
     Sizes(const AlgorithmSetup& setup, const Request& request, std::uint32_t stride)
         : picks(batch_of(setup.gradients.sampler)) {
@@ -201,6 +222,11 @@ class DeviceGradients {
       own = stride;
       units = 2 * picks * net.units + net.layers[0].outputs;
       samples = picks;
+      first = picks * first_of(net.layers[0]);
+    }
+    /// Deltas of a sample's first layer, whole groups.
+    static std::size_t first_of(const DenseLayer& layer) {
+      return std::size_t{groups_of(layer, kSumOutputs<Real>)} * kSumOutputs<Real>;
     }
     static std::size_t batch_of(const BatchSampler& sampler) {
       return sampler.kind() == Sampler::poisson ? PoissonBatches::likely_size(sampler)
@@ -217,6 +243,7 @@ class DeviceGradients {
     if (kind_ != Kind::batch) return;
     units_ = {device_, (2 * capacity_ * net_.units + net_.layers[0].outputs) * agents_};
     samples_ = {device_, capacity_ * agents_};
+    first_ = {device_, capacity_ * Sizes::first_of(net_.layers[0]) * agents_};
   }
 
   // A perceptron has one sample by another way than many (Mlp::gradient_sum), and here nobody knows
@@ -244,6 +271,21 @@ class DeviceGradients {
     device_.upload(scales_.data() + agent, &scale, sizeof scale);
   }
 
+  FewKernel few_kernel(std::uint32_t round) const {
+    return {.seed = seed_,
+            .use = static_cast<std::uint32_t>(Draw::batch),
+            .round = round,
+            .rounds = kRoundsAhead,
+            .same_for_all = false,
+            .size = rows_.per_agent,
+            .kept = rows_.batch,
+            .channels = 1,
+            .drawers = static_cast<std::uint32_t>(agents_),
+            .slots = kRoundsAhead,
+            .positions = picks_.data(),
+            .low_halves = nullptr,
+            .starts = pick_starts_.data()};
+  }
   MaskKernel pick_kernel(std::uint32_t round) const {
     constexpr std::uint32_t kOneTile = 1U << 31;
     return {.seed = seed_,
@@ -306,21 +348,50 @@ class DeviceGradients {
     const std::size_t samples = agents_ * rows_.batch;
     Real* const units = units_.data();
     const BatchUnits<Real> batch{units, units + samples * net_.units,
-                                 units + 2 * samples * net_.units, samples_.data()};
+                                 units + 2 * samples * net_.units, first_.data(), samples_.data()};
     const auto inputs = data_.inputs();
-    using Begin = BatchBeginKernel<Real>;
-    launch(Part<Begin>{Begin{rows_, data_.sparse(), inputs, batch, net_.layers[0], stride_, X},
-                       {agents_, 1}},
-           other);
+    const auto& first = net_.layers[0];
+    const BatchBeginKernel<Real> begin{rows_, data_.sparse(), inputs, batch, first, stride_, X};
+    launch(Part<BatchBeginKernel<Real>>{begin, {agents_, begin.height()}, begin.bytes()}, other);
+    const std::uint32_t groups = groups_of(first, kGroupOutputs<Real>),
+                        parts = batch_parts(agents_ * groups);
+    const BatchForwardKernel<Real> forward{rows_,   inputs, batch, first,           net_.units,
+                                           stride_, X,      parts, inputs_at_once()};
+    device_.launch({agents_, std::size_t{parts} * groups}, forward.bytes(), forward);
     using Deltas = BatchDeltasKernel<Real>;
-    device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup},
-                   Deltas::kGroup * sizeof(double),
-                   Deltas{rows_, inputs, batch, clipping_, net_, stride_, X});
-    using Sum = BatchSumKernel<Real>;
-    device_.launch({agents_, (dim_ + Sum::kTile - 1) / Sum::kTile}, 0,
-                   Sum{rows_, batch, net_, dim_, stride_, own_.data()});
+    Deltas deltas{rows_, inputs, batch, clipping_, net_, dim_, stride_, X, true};
+    deltas.at_hand = deltas.bytes() <= device_.block_memory();
+    device_.launch({agents_, (rows_.batch + Deltas::kGroup - 1) / Deltas::kGroup}, deltas.bytes(),
+                   deltas);
+    const BatchSumKernel<Real> sum{rows_, batch, net_, dim_, stride_, own_.data()};
+    device_.launch({agents_, sum.height()}, BatchSumKernel<Real>::kBytes, sum);
     device_.launch({agents_, 1}, kSumBytes,
                    ScaleKernel<Real>{clipping_, dim_, stride_, own_.data(), scales_.data()});
+  }
+
+  /// Inputs whose weights have room in the memory of a block.
+  std::uint32_t inputs_at_once() const {
+    using Forward = BatchForwardKernel<Real>;
+    const std::size_t least = Forward::kEntryBytes + Forward::kRowBytes;
+    const std::size_t memory = std::max(device_.block_memory(), least);
+    const std::size_t room = (memory - Forward::kEntryBytes) / Forward::kRowBytes;
+    return static_cast<std::uint32_t>(std::min<std::size_t>(room, net_.layers[0].inputs));
+  }
+  /// Into how many parts a batch is cut, so that `blocks` times as many keep all multiprocessors
+  /// busy to the end; a part more costs something, too.
+  std::uint32_t batch_parts(std::size_t blocks) const {
+    constexpr double kCost = 0.04;  // of fetching weights, beside a whole batch
+    std::uint32_t best = 1;
+    double least = 0;
+    for (std::uint32_t parts = 1; parts <= 32 && parts <= rows_.batch; ++parts) {
+      const auto turns =
+          (blocks * parts + device_.multiprocessors() - 1) / device_.multiprocessors();
+      const double cost = static_cast<double>(turns) * (1.0 / parts + kCost);
+      if (parts > 1 && cost >= least) continue;
+      best = parts;
+      least = cost;
+    }
+    return best;
   }
 
   const Device& device_;
@@ -343,7 +414,7 @@ class DeviceGradients {
   Array<std::uint32_t> picks_, pick_starts_, scratch_, done_;
   Array<double> sample_scratch_;
   Array<double> wide_;  // rows, or what a sample's gradient is made of
-  Array<Real> own_, units_;
+  Array<Real> own_, units_, first_;
   Array<BatchSample> samples_;
   std::optional<DeviceStack<Real, Real>> stack_;
   std::optional<DeviceStack<double, Real>> single_stack_;  // of batches of one

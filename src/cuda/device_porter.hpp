@@ -13,6 +13,7 @@
 #include "device_gradients.hpp"
 #include "messages.hpp"
 #include "room.hpp"
+#include "small_round.hpp"
 #include "tile_update.hpp"
 
 namespace porter::cuda {
@@ -43,6 +44,7 @@ struct DeviceRows {
 ///   DeviceGradients  lines 4 to 10 without the noise; beside it CheckKernel, which looks at the
 ///                    messages, and MaskKernel, which draws coordinates ahead
 ///   UpdateKernel     gaps, noise, lines 12 and 14, and lines 11 and 13 of the next round
+/// or one of both together, SmallRoundKernel, for models of few parameters and one score.
 /// The second is asked for in the next step, or by who wants to see the state: then it stores V,
 /// and leaves the messages of the next round to PublishKernel. So the host never waits for the
 /// device.
@@ -63,12 +65,17 @@ class DevicePorter final : public Algorithm {
         sparse_(setup.compressor.kept(dim_).has_value()),
         same_mask_(setup.mask != Mask::own),
         stores_gaps_(should_store_gaps(agents_, kept_, dim_)),
-        part_(stores_gaps_ ? Stored::kPart : Summed::kPart),
+        small_(is_small(setup, request)),
+        part_(small_         ? Small::kMostParameters
+              : stores_gaps_ ? Stored::kPart
+                             : Summed::kPart),
         parts_((dim_ + part_ - 1) / part_) {
     const auto drawing = mask_kernel(0).bytes();
     draws_in_memory_ = sparse_ && drawing > device_->block_memory();
-    draws_ahead_ = draws_in_memory_ || agents_ >= kManyAgents ? 1 : kDrawnAhead;
-    slots_ = draws_ahead_ == 1 ? kMaskSlots : 2 * kDrawnAhead;
+    draws_ahead_ = draws_in_memory_                    ? 1
+                   : !small_ && agents_ >= kManyAgents ? kDrawnByMany
+                                                       : kDrawnAhead;
+    slots_ = draws_ahead_ == 1 ? kMaskSlots : 2 * draws_ahead_;
     expect_room(setup, request);
     const auto bounds = public_bounds(setup);
     bounds_[0] = bounds.tracker;
@@ -79,7 +86,8 @@ class DevicePorter final : public Algorithm {
     X_.copy = Q_[1].copy = repeat_row<Real>(setup.start, agents_);
     X_.upload(*device_, stride_);
     Q_[1].upload(*device_, stride_);
-    for (auto& values : values_) values = {*device_, 2 * agents_ * kept_};
+    for (auto& values : values_) values = {*device_, sparse_ ? 0 : 2 * agents_ * kept_};
+    for (auto& entries : entries_) entries = {*device_, sparse_ ? 2 * agents_ * kept_ : 0};
     norms_ = {*device_, 2 * agents_};
     const std::uint32_t none = ~0U;
     failed_step_ = {*device_, std::span<const std::uint32_t>(&none, 1)};
@@ -151,13 +159,21 @@ class DevicePorter final : public Algorithm {
   };
   using Stored = UpdateKernel<Real, sizeof(Real) == sizeof(float) ? 2 : 1, Gaps::stored>;
   using Summed = UpdateKernel<Real, 1, Gaps::summed>;
+  using Small = SmallRoundKernel<Real>;
   /// A gossip step whose update is still to be asked for.
   struct Step {
     std::uint32_t number, round;
     bool first;  ///< of its round: the one with a gradient
   };
-  /// Masks of few agents are drawn for many steps at once; of many, for one step beside others.
-  static constexpr std::uint32_t kManyAgents = 256, kDrawnAhead = 16, kMaskSlots = 4;
+  /// Masks are drawn for several steps at once; those that need memory of the device for one step,
+  /// beside others.
+  static constexpr std::uint32_t kManyAgents = 256, kDrawnAhead = 16, kDrawnByMany = 4,
+                                 kMaskSlots = 4;
+
+  bool is_small(const AlgorithmSetup& setup, const Request& request) const {
+    return sparse_ && gossip_ == 1 && dim_ <= Small::kMostParameters && kept_ <= Small::kMostKept &&
+           DeviceGradients<Real>::is_linear_sample(setup, request);
+  }
 
   /// Under the names that checkpoints have.
   std::vector<NamedMatrix> matrices() {
@@ -178,7 +194,7 @@ class DevicePorter final : public Algorithm {
     constexpr std::size_t kMatrices = 7;
     const std::size_t drawing = draws_in_memory_ ? 2 * mask_kernel(0).bytes() : 0;
     const std::size_t masks = sparse_ ? slots_ * (4 * std::size_t{kept_} + 8 * (parts_ + 1)) : 0;
-    const std::size_t messages = 16 * std::size_t{kept_} + masks + drawing;
+    const std::size_t messages = (sparse_ ? 32 : 16) * std::size_t{kept_} + masks + drawing;
     const std::size_t per_agent = kMatrices * stride_ * sizeof(Real) + messages +
                                   DeviceGradients<Real>::bytes_per_agent(setup, request, stride_);
     require(2 * agents_ * kept_ < std::uint64_t{1} << 32, ErrorKind::usage,
@@ -223,6 +239,22 @@ class DevicePorter final : public Algorithm {
             .drawers = static_cast<std::uint32_t>(agents_),
             .slots = slots_};
   }
+  Part<FewKernel> few_part(std::uint32_t step, std::uint32_t steps) const {
+    const FewKernel kernel{.seed = seed_,
+                           .use = static_cast<std::uint32_t>(Draw::compress_v),
+                           .round = step,
+                           .rounds = steps,
+                           .same_for_all = same_mask_,
+                           .size = dim_,
+                           .kept = kept_,
+                           .channels = 2,
+                           .drawers = static_cast<std::uint32_t>(agents_),
+                           .slots = slots_,
+                           .positions = nullptr,
+                           .low_halves = positions_.data(),
+                           .starts = starts_.data()};
+    return {kernel, {kernel.blocks(), 1}, kernel.bytes()};
+  }
   Part<MaskKernel> mask_part(std::uint32_t step, std::uint32_t steps) const {
     const auto kernel = mask_kernel(step);
     return {kernel, {agents_, 2 * steps}, draws_in_memory_ ? 0 : kernel.bytes()};
@@ -232,7 +264,10 @@ class DevicePorter final : public Algorithm {
     if (!sparse_ || (step >= drawn_from_ && step + 1 < drawn_until_)) return;
     if (step < drawn_from_ || step >= drawn_until_) drawn_from_ = drawn_until_ = step;
     while (drawn_until_ <= step + 1) {
-      device_->launch(mask_part(drawn_until_, draws_ahead_));
+      if (small_)
+        device_->launch(few_part(drawn_until_, draws_ahead_));
+      else
+        device_->launch(mask_part(drawn_until_, draws_ahead_));
       drawn_until_ += draws_ahead_;
     }
     drawn_from_ = std::max(drawn_from_, drawn_until_ > slots_ ? drawn_until_ - slots_ : 0);
@@ -241,12 +276,13 @@ class DevicePorter final : public Algorithm {
     const std::size_t slot = step % slots_;
     return {sparse_ ? positions_.data() + slot * 2 * agents_ * kept_ : nullptr,
             sparse_ ? starts_.data() + slot * 2 * agents_ * (parts_ + 1) : nullptr,
-            values_[step % 2].data()};
+            entries_[step % 2].data(), values_[step % 2].data()};
   }
 
   void gossip_step(const Step& step) {
     draw_masks(step.number);
-    if (pending_)
+    const bool published = !pending_;
+    if (!published)
       update(*pending_, true);
     else
       device_->launch({agents_, 2}, 0,
@@ -258,7 +294,7 @@ class DevicePorter final : public Algorithm {
                                           {V_.values.data(), X_.values.data()},
                                           {Q_[0].values.data(), Q_[1].values.data()}});
     if (rebuilds(step)) rebuild();
-    begin(step);
+    if (!small_ || published) begin(step);
     pending_ = step;
     expect_messages_within_bounds();
     const std::uint64_t payload = 4 * std::uint64_t{kept_} + 4;  // the floats, a checksum
@@ -284,13 +320,10 @@ class DevicePorter final : public Algorithm {
   // The gradients, and what may be done beside them.
   void begin(const Step& step) {
     const Part<CheckKernel> check{
-        {values_[step.number % 2].data(),
-         kept_,
-         step.number,
-         {{bounds_[0], bounds_[1]}, norms_.data(), failed_step_.data(), flag_.get()}},
-        {agents_, 2},
-        kSumBytes};
-    if (sparse_ && draws_ahead_ == 1) {
+        {messages(step.number), kept_, step.number, outlaws()}, {agents_, 2}, kSumBytes};
+    if (small_) {  // which computes its gradients later, and checks all later messages
+      device_->launch(check);
+    } else if (sparse_ && draws_ahead_ == 1) {
       begin_beside(step, beside(mask_part(step.number + 2, 1), check));
       drawn_until_ = step.number + 3;
       drawn_from_ = std::max(drawn_from_, step.number);
@@ -306,9 +339,15 @@ class DevicePorter final : public Algorithm {
       device_->launch(other);
   }
 
+  Outlaws outlaws() const {
+    return {{bounds_[0], bounds_[1]}, norms_.data(), failed_step_.data(), flag_.get()};
+  }
+
   /// `goes_on`: with the messages of the next step, and without V.
   void update(const Step& step, bool goes_on) const {
-    if (stores_gaps_)
+    if (small_)
+      launch_small(step, goes_on);
+    else if (stores_gaps_)
       launch_update<Stored>(step, goes_on);
     else
       launch_update<Summed>(step, goes_on);
@@ -354,6 +393,38 @@ class DevicePorter final : public Algorithm {
                            in_weights_.data()});
   }
 
+  void launch_small(const Step& step, bool goes_on) const {
+    auto& next_Q = stores_gaps_ ? Q_ : gap_;
+    const Small kernel{static_cast<std::uint32_t>(agents_),
+                       dim_,
+                       stride_,
+                       kept_,
+                       messages(step.number),
+                       messages(step.number + 1),
+                       stores_gaps_,
+                       goes_on,
+                       rebuilds(step),
+                       !goes_on,
+                       gradients_->linear_sample(step.round),
+                       seed_,
+                       step.round,
+                       step.number,
+                       gamma_,
+                       eta_,
+                       sigma_,
+                       X_.values.data(),
+                       U_.values.data(),
+                       V_.values.data(),
+                       {Q_[0].values.data(), Q_[1].values.data()},
+                       {next_Q[0].values.data(), next_Q[1].values.data()},
+                       {gap_[0].values.data(), gap_[1].values.data()},
+                       in_starts_.data(),
+                       in_senders_.data(),
+                       in_weights_.data(),
+                       outlaws()};
+    device_->launch({kernel.blocks(), 1}, kernel.bytes(), kernel);
+  }
+
   // As check_sent says it. The device may be some rounds ahead of who reads the flag.
   void expect_messages_within_bounds() const {
     if (*static_cast<volatile std::uint32_t*>(flag_.get()) == 0) return;
@@ -374,7 +445,9 @@ class DevicePorter final : public Algorithm {
   std::uint64_t seed_;
   Real eta_, gamma_;
   double sigma_;
-  bool sparse_, same_mask_, stores_gaps_, draws_in_memory_ = false;
+  bool sparse_, same_mask_, stores_gaps_;
+  bool small_;  // SmallRoundKernel does it
+  bool draws_in_memory_ = false;
   std::uint32_t part_, parts_;  // of a message: coordinates in one, how many there are
   std::uint32_t draws_ahead_ = 1, slots_ = 1;       // steps of masks: at once, kept
   std::uint32_t drawn_from_ = 0, drawn_until_ = 0;  // the steps whose masks are there
@@ -384,7 +457,8 @@ class DevicePorter final : public Algorithm {
   Array<std::uint32_t> in_starts_, in_senders_, starts_, scratch_, failed_step_;
   Array<std::uint16_t> positions_;
   Array<double> in_weights_, norms_;
-  Array<float> values_[2];  // of messages, steps take turns
+  Array<float> values_[2];        // of messages, steps take turns
+  Array<HeardEntry> entries_[2];  // the same of messages with positions
   std::unique_ptr<std::uint32_t, FreeOnHost> flag_;
   std::unique_ptr<DeviceGradients<Real>> gradients_;
   mutable DeviceRows<Real> X_, U_, V_, Q_[2];

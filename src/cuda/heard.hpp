@@ -6,12 +6,19 @@
 
 namespace porter::cuda {
 
-/// The messages of a gossip step as UpdateKernel has them: values[message][i] stands at the
-/// position of part p that has the 16 low bits positions[message][i], starts[message][p] <= i <
-/// starts[message][p + 1]. Message 2 agent + channel.
+/// An entry of a message.
+struct alignas(8) HeardEntry {
+  std::uint32_t position;
+  float value;
+};
+
+/// The messages of a gossip step as UpdateKernel has them: entries[message][i], starts[message][p]
+/// <= i < starts[message][p + 1], stands at the position of part p that has the 16 low bits
+/// positions[message][i]; they are known before the entries. Message 2 agent + channel.
 struct Heard {
-  const std::uint16_t* positions;  ///< null: all entries travel
+  const std::uint16_t* positions;  ///< null: all entries travel, as `values`
   const std::uint32_t* starts;
+  HeardEntry* entries;
   float* values;
 
   PORTER_DEVICE static std::size_t message(std::size_t agent, std::uint32_t channel) {
@@ -42,19 +49,21 @@ struct PublishKernel {
     const std::size_t message = Heard::message(block.x, block.y);
     const Real* from = S[block.y] + row;
     Real* to = Q[block.y] + row;
-    const auto publish = [&](std::size_t i, std::uint32_t at) {
+    const auto publish = [&](std::uint32_t at) {
       const auto value = static_cast<float>(from[at] - to[at]);
-      out.values[message * kept + i] = value;
       to[at] += Real{value};
+      return value;
     };
     if (!out.positions) {
-      block.each(kept, [&](std::uint32_t i) { publish(i, i); });
+      block.each(kept, [&](std::uint32_t i) { out.values[message * kept + i] = publish(i); });
       return;
     }
     const auto* starts = out.starts + message * (parts + 1);
     block.each(parts, [&](std::uint32_t p) {
-      for (std::uint32_t i = starts[p]; i < starts[p + 1]; ++i)
-        publish(i, Heard::position(out.positions[message * kept + i], p * part));
+      for (std::uint32_t i = starts[p]; i < starts[p + 1]; ++i) {
+        const auto at = Heard::position(out.positions[message * kept + i], p * part);
+        out.entries[message * kept + i] = {at, publish(at)};
+      }
     });
   }
 };

@@ -20,6 +20,14 @@ struct ScoreSlope {
   }
 };
 
+/// What the gradient of one sample of such a loss is made of.
+struct LinearSample {
+  SampleRows rows;
+  Clipping clipping;
+  double lambda;
+  ScoreSlope slope;
+};
+
 /// linear_gradient_sum of the logistic loss, or of a regression, block x for agent x: row x of G,
 /// up to scale[x].
 template <class Real>

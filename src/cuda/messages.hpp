@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "block.hpp"
+#include "heard.hpp"
 
 namespace porter::cuda {
 
@@ -13,25 +13,33 @@ struct Outlaws {
   double* norms;          ///< of all messages of that step; 0 where they are within the bounds
   std::uint32_t* step;    ///< its number; at first the largest there is
   std::uint32_t* raised;  ///< read by the host at any time; not 0: there are some
+
+  /// The norm of a message of step `number`.
+  PORTER_DEVICE void report(std::size_t message, std::uint32_t channel, std::uint32_t number,
+                            double norm) const {
+    if (norm <= bounds[channel] || *step < number) return;
+    norms[message] = norm;
+    atomic_min(step, number);
+    *raised = 1;
+  }
 };
 
 /// Block (agent, channel): the norm of a message, as check_sent computes it, against its bound.
 struct CheckKernel {
   static constexpr int kThreads = 512;
 
-  const float* values;
+  Heard sent;
   std::uint32_t kept, step;
   Outlaws outlaws;
 
   PORTER_DEVICE void operator()(const Block& block) const {
-    const std::size_t message = 2 * std::size_t{block.x} + block.y;
-    const float* v = values + message * kept;
+    const std::size_t message = Heard::message(block.x, block.y);
     auto* const memory = block.memory_as<double>();
     // In any order first: within this much of the bound the order decides.
     constexpr double kNear = 1 - 1e-6;
     block.each(kThreads, [&](std::uint32_t t) {
       double sum = 0;
-      for (std::uint32_t i = t; i < kept; i += kThreads) sum += double{v[i]} * double{v[i]};
+      for (std::uint32_t i = t; i < kept; i += kThreads) sum += square(message * kept + i);
       memory[t] = sum;
     });
     block.each(kGroups, [&](std::uint32_t g) {
@@ -50,17 +58,14 @@ struct CheckKernel {
   static constexpr std::uint32_t kGroups = 32;
   static_assert(kThreads + kGroups < kSumTile);
 
+  PORTER_DEVICE double square(std::size_t i) const {
+    const double value = sent.entries ? sent.entries[i].value : sent.values[i];
+    return value * value;
+  }
   PORTER_DEVICE PORTER_RARE void check(const Block& block, std::size_t message) const {
-    const float* v = values + message * kept;
-    const double square = ordered_sum(block, block.memory_as<double>(), kSumLanes, kept,
-                                      [&](std::uint32_t i) { return double{v[i]} * double{v[i]}; });
-    block.once([&] {
-      const double norm = std::sqrt(square);
-      if (norm <= outlaws.bounds[block.y] || *outlaws.step < step) return;
-      outlaws.norms[message] = norm;
-      atomic_min(outlaws.step, step);
-      *outlaws.raised = 1;
-    });
+    const double sum = ordered_sum(block, block.memory_as<double>(), kSumLanes, kept,
+                                   [&](std::uint32_t i) { return square(message * kept + i); });
+    block.once([&] { outlaws.report(message, block.y, step, std::sqrt(sum)); });
   }
 };
 

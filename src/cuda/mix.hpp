@@ -21,6 +21,7 @@ struct Gradient {
   const Real* own;
   const double* scales;
   std::uint32_t stride;
+  std::uint32_t per_input;  ///< see row_of
 
   /// What all entries of an agent share.
   struct View {
@@ -52,27 +53,35 @@ struct Gradient {
              both ? static_cast<Real>(view.scale * g.at[1]) : Real{0}}};
   }
 
-  /// Whether entries below `end` are products of a first layer and nothing else.
-  PORTER_DEVICE bool is_plain(std::uint32_t end) const {
+  /// Whether entries below `end` are products of a first layer and nothing else, two of a row side
+  /// by side; and small enough for `row_of`.
+  PORTER_DEVICE bool is_plain(std::uint32_t end, std::uint32_t dim) const {
     const auto& first = sample.net.layers[0];
     return kind == Kind::factors && !sample.sparse && !(sample.lambda > 0) &&
-           end <= first.outputs * first.inputs;
+           end <= first.outputs * first.inputs && first.inputs % 2 == 0 &&
+           std::uint64_t{dim} * first.inputs < std::uint64_t{1} << 32;
+  }
+  /// j / inputs without a division.
+  PORTER_DEVICE std::uint32_t row_of(std::uint32_t j) const {
+    return static_cast<std::uint32_t>(std::uint64_t{j} * per_input >> 32);
+  }
+  static std::uint32_t per_input_of(std::uint32_t inputs) {
+    return inputs < 2 ? 0 : static_cast<std::uint32_t>((std::uint64_t{1} << 32) / inputs + 1);
   }
   /// Entries j and j + 1 of those, first what they are made of.
   struct Loaded {
-    double delta[2];
-    float input[2];
+    double delta;
+    Pair<float> input;
   };
   PORTER_DEVICE Loaded load(const View& view, std::uint32_t j) const {
-    const std::uint32_t inputs = sample.net.layers[0].inputs, o = j / inputs, i = j - o * inputs;
-    const bool wraps = i + 1 == inputs;
-    return {{view.sample.deltas[o], view.sample.deltas[wraps ? o + 1 : o]},
-            {view.sample.input[i], view.sample.input[wraps ? 0 : i + 1]}};
+    const std::uint32_t o = row_of(j), i = j - o * sample.net.layers[0].inputs;
+    return {view.sample.deltas[o], load_pair(view.sample.input + i)};
   }
   PORTER_DEVICE Pair<Real> made_of(const View& view, const Loaded& loaded) const {
     if (view.scale == 0) return {};  // what is left out may be NaN
-    return {{static_cast<Real>(view.scale * (loaded.delta[0] * double{loaded.input[0]})),
-             static_cast<Real>(view.scale * (loaded.delta[1] * double{loaded.input[1]}))}};
+    const auto& [delta, input] = loaded;
+    return {{static_cast<Real>(view.scale * (delta * double{input.at[0]})),
+             static_cast<Real>(view.scale * (delta * double{input.at[1]}))}};
   }
 
   PORTER_DEVICE Real at(std::size_t agent, std::uint32_t j) const {

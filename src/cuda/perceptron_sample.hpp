@@ -117,7 +117,7 @@ struct SampleKernel {
   }
   PORTER_DEVICE double at(std::size_t agent, std::uint32_t j) const { return at(view(agent), j); }
   /// Entries j and j + 1 < dim.
-  PORTER_DEVICE Pair<double> pair(const View& v, std::uint32_t j) const {
+  PORTER_DEVICE PORTER_RARE Pair<double> pair(View v, std::uint32_t j) const {
     const auto& layer = net.layer_of(j);
     const std::uint32_t o = (j - layer.weights) / layer.inputs;
     const std::uint32_t i = j - layer.weights - o * layer.inputs;
@@ -210,7 +210,7 @@ struct SampleKernel {
     return true;
   }
 
-  // scores_to_delta above, side by side.
+  // scores_to_delta of layers.cpp, side by side.
   PORTER_DEVICE void scores_to_deltas(const Block& block, std::size_t agent, const Work& w,
                                       float label) const {
     const auto& last = net.layers[net.count - 1];

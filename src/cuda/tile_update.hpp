@@ -19,14 +19,14 @@ enum class Gaps {
 /// need not be stored.
 ///
 /// Bound by memory, so what a tile needs is on its way long before: its rows since the tile before
-/// the last one, who is heard since three tiles ago, messages since the noise was begun. A block's
-/// tiles are `blocks` apart in an order that has the same tile of all agents side by side: their
-/// messages are read many times, and stay in the cache meanwhile.
+/// the last one, its messages since those of the last one were added, who is heard since three
+/// tiles ago. A block's tiles are `blocks` apart in an order that has the same tile of all agents
+/// side by side: their messages are read many times, and stay in the cache meanwhile.
 template <class Real, std::uint32_t kQuads, Gaps kGaps>
 struct UpdateKernel {
   static constexpr int kThreads = 256;
   /// More would have too few registers, and leave too little of the cache beside their memory.
-  static constexpr int kBlocks = 2;
+  static constexpr int kBlocks = kGaps == Gaps::stored ? 2 : 4;
   static constexpr bool kStartsEarly = true;
   static constexpr std::uint32_t kTile = 4 * kThreads * kQuads;
   static constexpr std::uint32_t kWarps = kThreads / Block::kWarp;
@@ -59,57 +59,63 @@ struct UpdateKernel {
 
   /// Whose entries a warp adds to its part of a tile.
   struct Source {
-    std::uint32_t begin, end;  ///< among all positions and values
+    std::uint32_t begin, count;  ///< among all entries
     Real weight;
   };
-  static constexpr std::size_t kSources = kWarps * (kAhead + 1);
+  static constexpr std::size_t kRowBytes = kStages * kRows * kTile * sizeof(Real);
+  static constexpr std::size_t kEntryBytes =
+      kGaps == Gaps::stored ? kThreads * kAhead * sizeof(HeardEntry) : 0;
   static constexpr std::size_t kBytes =
-      (kStages * kRows + 1) * kTile * sizeof(Real) + kSources * sizeof(Source);
+      kRowBytes + kEntryBytes + kWarps * (kAhead + 1) * sizeof(Source);
 
   PORTER_DEVICE void operator()(const Block& block) const {
     block.let_next_start();
     State state(block);
     auto& places = state.places;
     places[0] = {block.x % agents, block.x / agents, true};
-    for (std::uint32_t ahead = 1; ahead < 4; ++ahead) places[ahead] = after(places[ahead - 1]);
-    for (std::uint32_t ahead = 0; ahead < kStages; ++ahead)
-      fetch(block, state, ahead, places[ahead]);
-    find_sources(block, state);
+    for (std::uint32_t ahead = 1; ahead < kPlaces; ++ahead)
+      places[ahead] = after(places[ahead - 1]);
+    fetch(block, state, 0, places[0]);
+    find_first(block, state);
+    if constexpr (kStages > 1) fetch(block, state, 1, places[1]);
     PORTER_ROLLED
     for (std::uint32_t turn = 0;; ++turn) {
       prepare(block, state, turn);
-      if (turn == 0) block.await_previous();
-      release(block, state, turn);
       block.template arrive<kStages - 1>();
       if constexpr (kGaps == Gaps::stored) add_messages(block, state, turn);
+      ask_for_entries(block, state, 1);
       move(block, state, turn);
-      if (cuts && now.positions) cut_messages(block, state, turn);
+      if (cuts && next.positions) cut_messages(block, state, turn);
       if (!places[1].there) break;
       fetch(block, state, turn + kStages, places[kStages]);
-      for (std::uint32_t ahead = 0; ahead < 3; ++ahead) places[ahead] = places[ahead + 1];
-      places[3] = after(places[2]);
+      for (std::uint32_t ahead = 1; ahead < kPlaces; ++ahead) places[ahead - 1] = places[ahead];
+      places[kPlaces - 1] = after(places[kPlaces - 2]);
     }
   }
 
  private:
   static_assert(kTile <= 1U << 16);
+  static constexpr std::uint32_t kPlaces = 5;
 
   /// What was loaded stays as it is until it is needed: the first use waits for it.
   struct Link {
-    std::uint32_t begin = 0, end = 0;  // of the agent's senders, two tiles ahead
-    std::uint32_t sender = 0;          // one tile ahead
+    std::uint32_t begin = 0, end = 0;  // of an agent's senders
+    std::uint32_t sender = 0;
     bool there = false;
     double weight = 0;
-    std::uint32_t message = 0, starts[2] = {};  // of the tile at hand
+    std::uint32_t message = 0, starts[2] = {};
     double message_weight = 0;
   };
-  struct Entries {
-    std::uint16_t low_half[kAhead];
-    float value[kAhead];
-    std::uint32_t there;  // a bit of each
-    std::uint16_t own_low_half;
-    bool own_there;
-    Real own_q;
+  /// What the agent itself sends next, from the entry of a lane on.
+  struct Own {
+    std::uint32_t first = 0, end = 0;  // among all entries
+    std::uint32_t at = 0;              // in the tile
+    Real q = 0;
+    std::uint32_t next_first = 0, next_end = 0;  // of the next tile
+    std::uint16_t next_low_half = 0;
+  };
+  struct Pairs {
+    Pair<Real> at[kPairs];
   };
   /// A tile of an agent, and whether it is one.
   struct Place {
@@ -130,27 +136,30 @@ struct UpdateKernel {
   struct State {
     PORTER_DEVICE explicit State(const Block& block)
         : rows(block.memory_as<Real>()),
-          released(rows + kStages * kRows * kTile),
-          sources(block.memory_as<Source>((kStages * kRows + 1) * kTile * sizeof(Real))) {}
-    Real* rows;       // stage, then gaps of V and X, U, X; V and X take the place of their gaps
-    Real* released;   // noise, then G
-    Source* sources;  // warp x (kAhead + 1): the last is what the agent itself sends next
-    Place places[4];  // of this turn and the next ones
+          heard(block.memory_as<HeardEntry>(kRowBytes)),
+          sources(block.memory_as<Source>(kRowBytes + kEntryBytes)) {}
+    Real* rows;         // stage, then gaps of V and X, U, X; V and X take the place of their gaps
+    HeardEntry* heard;  // warp x sender x lane
+    Source* sources;    // warp x sender
+    Place places[kPlaces];  // of this turn and the next ones
     PerThread<Link, kThreads> links;
-    PerThread<Entries, kThreads> entries;
+    PerThread<Own, kThreads> own;
+    PerThread<Pairs, kThreads> released;  // noise, then G
 
+    PORTER_DEVICE Source* sources_of(std::uint32_t t) const {
+      return sources + t / Block::kWarp * (kAhead + 1);
+    }
+    PORTER_DEVICE HeardEntry* heard_by(std::uint32_t t, std::uint32_t e) const {
+      return heard + (t / Block::kWarp * kAhead + e) * Block::kWarp + t % Block::kWarp;
+    }
     PORTER_DEVICE Real* row(std::uint32_t turn, std::uint32_t which) const {
       return rows + (turn % kStages * kRows + which) * kTile;
     }
   };
 
-  /// Coordinate `low` of slot s, and the next, and both 32 further on: a block of noise.
-  PORTER_DEVICE static std::uint32_t low_of(std::uint32_t slot) {
-    return slot / 16 * 64 + slot % 16 * 2;
-  }
-  /// Where pair n of a thread begins.
+  /// Where pair n of a thread begins: a block of noise has two pairs, 32 apart.
   PORTER_DEVICE static std::uint32_t pair_of(std::uint32_t t, std::uint32_t n) {
-    return low_of(t + n / 2 * kThreads) + n % 2 * 32;
+    return t / 16 * 64 + t % 16 * 2 + n / 2 * (4 * kThreads) + n % 2 * 32;
   }
   PORTER_DEVICE static Pair<Real>& pair_at(Real* row) {
     return *reinterpret_cast<Pair<Real>*>(row);
@@ -163,31 +172,34 @@ struct UpdateKernel {
       const std::uint32_t first = place.first();
       const std::size_t at = std::size_t{place.agent} * stride + first;
       const std::uint32_t size = stride - first < kTile ? stride - first : kTile;
-      const auto bytes = static_cast<std::uint32_t>(size * sizeof(Real));
       Real* const rows = state.row(turn, 0);
+      const auto copy = [&](std::uint32_t which, const Real* from) {
+        block.template copy_up_to<kThreads, kTile * sizeof(Real)>(
+            rows + which * kTile, from + at, static_cast<std::uint32_t>(size * sizeof(Real)));
+      };
       if constexpr (kGaps == Gaps::stored) {
-        block.copy(rows, R[0] + at, bytes);
-        block.copy(rows + kTile, R[1] + at, bytes);
+        copy(0, R[0]);
+        copy(1, R[1]);
       }
-      block.copy(rows + 2 * kTile, U + at, bytes);
-      block.copy(rows + 3 * kTile, X + at, bytes);
+      copy(2, U);
+      copy(3, X);
     }
     block.commit();
   }
 
   PORTER_DEVICE void next_row(const Place& place, Link& link) const {
     link.begin = link.end = 0;
-    if (!place.there) return;
+    if (kGaps == Gaps::summed || !place.there) return;
     link.begin = in_starts[place.agent];
     link.end = in_starts[place.agent + 1];
   }
   PORTER_DEVICE void next_sender(const Place& place, std::uint32_t lane, Link& link) const {
     link.there = false;
     if (!place.there) return;
-    if (lane < kAhead && link.begin + lane < link.end) {
+    if (kGaps == Gaps::stored && lane < kAhead && link.begin + lane < link.end) {
       link.sender = in_senders[link.begin + lane];
       link.weight = in_weights[link.begin + lane];
-      link.there = true;
+      link.there = !rebuilt;
     } else if (lane == kAhead) {
       link.sender = place.agent;
       link.there = cuts;
@@ -209,133 +221,126 @@ struct UpdateKernel {
   }
 
   // The chain from agents to senders to their entries, a turn's load each.
-  PORTER_DEVICE void find_sources(const Block& block, State& state) const {
-    if (!now.positions) return;
-    block.alone(kThreads, [&](std::uint32_t t) {
-      auto& link = state.links[t];
-      const std::uint32_t lane = t % Block::kWarp;
-      next_row(state.places[0], link);
-      next_sender(state.places[0], lane, link);
-      next_row(state.places[1], link);
-      next_source(state.places[0], t, link);
-      next_sender(state.places[1], lane, link);
-      next_row(state.places[2], link);
-    });
+  PORTER_DEVICE void find_first(const Block& block, State& state) const {
+    if (next.positions)
+      block.alone(kThreads, [&](std::uint32_t t) {
+        auto& link = state.links[t];
+        const std::uint32_t lane = t % Block::kWarp;
+        next_row(state.places[0], link);
+        next_sender(state.places[0], lane, link);
+        next_row(state.places[1], link);
+        next_source(state.places[0], t, link);
+        next_sender(state.places[1], lane, link);
+        next_row(state.places[2], link);
+      });
+    ask_for_entries(block, state, 0);
   }
-
-  // What needs no gradient: messages, gaps that are summed, noise.
-  PORTER_DEVICE void prepare(const Block& block, State& state, std::uint32_t turn) const {
-    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
-    if (now.positions) {
+  /// Those of place `asked`, whose sources were found a turn ago, are asked for.
+  PORTER_DEVICE void ask_for_entries(const Block& block, State& state, std::uint32_t asked) const {
+    if (next.positions) {
       block.in_warps(kThreads, [&](std::uint32_t t) {
         const std::uint32_t lane = t % Block::kWarp;
         const auto& link = state.links[t];
-        const std::uint32_t base = link.message * kept;
         if (lane <= kAhead)
-          state.sources[t / Block::kWarp * (kAhead + 1) + lane] = {
-              base + link.starts[0], base + link.starts[1], static_cast<Real>(link.message_weight)};
+          state.sources_of(t)[lane] = {link.message * kept + link.starts[0],
+                                       link.starts[1] - link.starts[0],
+                                       static_cast<Real>(link.message_weight)};
       });
-      block.alone(kThreads, [&](std::uint32_t t) {
-        ask_for_entries(state, t);
-        auto& link = state.links[t];
-        next_source(state.places[1], t, link);
-        next_sender(state.places[2], t % Block::kWarp, link);
-        next_row(state.places[3], link);
-      });
-    }
-    block.alone(kThreads, [&](std::uint32_t t) {
-      if constexpr (kGaps == Gaps::summed) sum_gaps(state.row(turn, 0), agent, first, t);
-      const bool none = gradient.kind == Gradient<Real>::Kind::none || sigma == 0;
-      const bool early = turn > 0 && is_early(first);
-      const auto view = early ? gradient.of(agent) : typename Gradient<Real>::View{};
-      PORTER_ROLLED
-      for (std::uint32_t q = 0; q < kQuads && !none; ++q) {
-        const std::uint32_t low = low_of(t + q * kThreads);
-        typename Gradient<Real>::Loaded loaded[2];
-        if (early)
-          for (std::uint32_t h = 0; h < 2; ++h)
-            loaded[h] = gradient.load(view, first + low + 32 * h);
-        const auto quad = noise_quad(seed, agent, round, first / 4 + t + q * kThreads);
-        for (std::uint32_t h = 0; h < 2; ++h) {
-          Pair<Real> noise = {{Real{quad.at[2 * h]}, Real{quad.at[2 * h + 1]}}};
-          if (early) {
-            auto g = gradient.made_of(view, loaded[h]);
-            for (std::uint32_t i = 0; i < 2; ++i) g.at[i] += static_cast<Real>(sigma) * noise.at[i];
-            noise = g;
-          }
-          pair_at(state.released + low + 32 * h) = noise;
+      block.in_warps(kThreads, [&](std::uint32_t t) {
+        const std::uint32_t lane = t % Block::kWarp;
+        const Source* sources = state.sources_of(t);
+        if constexpr (kGaps == Gaps::stored) {
+          PORTER_UNROLLED
+          for (std::uint32_t e = 0; e < kAhead; ++e)
+            if (lane < sources[e].count)
+              block.copy_one(state.heard_by(t, e), now.entries + sources[e].begin + lane);
         }
-      }
-      if (now.positions) ask_for_own(state, t);
-    });
-  }
-  // Whether all of a tile are weights of a first layer, whose gradient is asked for before the
-  // noise is made.
-  PORTER_DEVICE bool is_early(std::uint32_t first) const {
-    return sigma != 0 && gradient.is_plain(first + kTile);
-  }
-
-  // G with its noise.
-  PORTER_DEVICE void release(const Block& block, State& state, std::uint32_t turn) const {
-    if (gradient.kind == Gradient<Real>::Kind::none) return;
-    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
-    if (turn > 0 && is_early(first)) return;
-    const auto view = gradient.of(agent);
-    const auto deviation = static_cast<Real>(sigma);
-    block.alone(kThreads, [&](std::uint32_t t) {
-      PORTER_ROLLED
-      for (std::uint32_t n = 0; n < kPairs; ++n) {
-        const std::uint32_t at = pair_of(t, n);
-        auto g = gradient.pair(view, first + at, dim);
-        auto& released = pair_at(state.released + at);
-        if (sigma != 0)
-          for (std::uint32_t i = 0; i < 2; ++i) g.at[i] += deviation * released.at[i];
-        released = g;
-      }
-    });
-  }
-
-  PORTER_DEVICE void ask_for_entries(State& state, std::uint32_t t) const {
-    const std::uint32_t lane = t % Block::kWarp;
-    const Source* sources = state.sources + t / Block::kWarp * (kAhead + 1);
-    auto& entries = state.entries[t];
-    entries.there = 0;
-    PORTER_UNROLLED
-    for (std::uint32_t e = 0; e < kAhead; ++e) {
-      const std::uint32_t i = sources[e].begin + lane;
-      const bool there = !rebuilt && i < sources[e].end;
-      entries.there |= there ? 1U << e : 0U;
-      if (there) entries.low_half[e] = now.positions[i];
-      if (there) entries.value[e] = now.values[i];
+        auto& own = state.own[t];
+        own.next_first = sources[kAhead].begin + lane;
+        own.next_end = sources[kAhead].begin + sources[kAhead].count;
+        if (own.next_first < own.next_end) own.next_low_half = next.positions[own.next_first];
+        auto& link = state.links[t];
+        next_source(state.places[asked + 1], t, link);
+        next_sender(state.places[asked + 2], lane, link);
+        next_row(state.places[asked + 3], link);
+      });
     }
-    const std::uint32_t own = sources[kAhead].begin + lane;
-    entries.own_there = own < sources[kAhead].end;
-    if (entries.own_there) entries.own_low_half = next.positions[own];
+    if constexpr (kGaps == Gaps::stored) block.commit();
   }
-  // Where what the agent sends next stands in Q.
-  PORTER_DEVICE void ask_for_own(State& state, std::uint32_t t) const {
-    auto& entries = state.entries[t];
-    if (!entries.own_there) return;
+
+  // What needs no gradient of the round: gaps that are summed, noise; and from the second tile on
+  // the gradient, too.
+  PORTER_DEVICE void prepare(const Block& block, State& state, std::uint32_t turn) const {
+    const std::uint32_t agent = state.places[0].agent, first = state.places[0].first();
+    const bool none = gradient.kind == Gradient<Real>::Kind::none;
+    const bool early = turn > 0 && gradient.is_plain(first + kTile, dim);
+    block.alone(kThreads, [&](std::uint32_t t) {
+      if (next.positions) take_own(state, t);
+      if constexpr (kGaps == Gaps::summed) sum_gaps(state.row(turn, 0), agent, first, t);
+      if (none) return;
+      auto& released = state.released[t];
+      typename Gradient<Real>::Loaded loaded[kPairs];
+      typename Gradient<Real>::View view{};
+      if (early) {
+        view = gradient.of(agent);
+        PORTER_UNROLLED
+        for (std::uint32_t n = 0; n < kPairs; ++n)
+          loaded[n] = gradient.load(view, first + pair_of(t, n));
+      }
+      if (sigma != 0) make_noise(agent, first / 4 + t, released);
+      if (!early) return;
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kPairs; ++n)
+        released.at[n] = noised(gradient.made_of(view, loaded[n]), released.at[n]);
+    });
+    if (turn == 0) block.await_previous();
+    if (none || early) return;
+    block.alone(kThreads, [&](std::uint32_t t) {
+      const auto view = gradient.of(agent);
+      auto& released = state.released[t];
+      PORTER_UNROLLED
+      for (std::uint32_t n = 0; n < kPairs; ++n)
+        released.at[n] = noised(gradient.pair(view, first + pair_of(t, n), dim), released.at[n]);
+    });
+  }
+  PORTER_DEVICE void make_noise(std::uint32_t agent, std::uint32_t number, Pairs& noise) const {
+    PORTER_UNROLLED
+    for (std::uint32_t q = 0; q < kQuads; ++q) {
+      const auto quad = noise_quad(seed, agent, round, number + q * kThreads);
+      for (std::uint32_t i = 0; i < 4; ++i) noise.at[2 * q + i / 2].at[i % 2] = Real{quad.at[i]};
+    }
+  }
+  PORTER_DEVICE Pair<Real> noised(Pair<Real> g, const Pair<Real>& noise) const {
+    if (sigma != 0)
+      for (std::uint32_t i = 0; i < 2; ++i) g.at[i] += static_cast<Real>(sigma) * noise.at[i];
+    return g;
+  }
+  // What was found for this tile, and where it stands in Q.
+  PORTER_DEVICE void take_own(State& state, std::uint32_t t) const {
+    auto& own = state.own[t];
+    own.first = own.next_first;
+    own.end = own.next_end;
     const auto& place = state.places[0];
-    const std::size_t row = std::size_t{place.agent} * stride + place.first();
-    entries.own_q =
-        Q[channel_of(t / Block::kWarp)][row + Heard::offset(entries.own_low_half, place.first())];
+    own.at = Heard::offset(own.next_low_half, place.first());
+    if (own.first < own.end)
+      own.q = Q[channel_of(t / Block::kWarp)]
+               [std::size_t{place.agent} * stride + place.first() + own.at];
   }
 
   PORTER_DEVICE void add_messages(const Block& block, State& state, std::uint32_t turn) const {
-    if (rebuilt || !now.positions) return;
+    if (rebuilt || !now.entries) return;
     const std::uint32_t tile = state.places[0].tile, first = tile * kTile;
     Real* const gaps = state.row(turn, 0);
     PORTER_UNROLLED
     for (std::uint32_t e = 0; e < kAhead; ++e)
       block.in_warps(kThreads, [&](std::uint32_t t) {
-        const std::uint32_t warp = t / Block::kWarp;
-        const Source source = state.sources[warp * (kAhead + 1) + e];
-        Real* const to = gaps + channel_of(warp) * kTile;
-        const auto& entries = state.entries[t];
-        if ((entries.there >> e & 1) != 0)
-          to[Heard::offset(entries.low_half[e], first)] += source.weight * Real{entries.value[e]};
-        if (source.end - source.begin > Block::kWarp)
+        const Source source = state.sources_of(t)[e];
+        Real* const to = gaps + channel_of(t / Block::kWarp) * kTile;
+        if (t % Block::kWarp < source.count) {
+          const HeardEntry entry = *state.heard_by(t, e);
+          to[entry.position - first] += source.weight * Real{entry.value};
+        }
+        if (source.count > Block::kWarp)
           add_rest(to, first, source, t % Block::kWarp + Block::kWarp);
       });
     if (most_heard <= kAhead) return;
@@ -350,14 +355,16 @@ struct UpdateKernel {
         const auto* starts = now.starts + message * (parts + 1) + part;
         const auto base = static_cast<std::uint32_t>(message * kept);
         add_rest(gaps + channel_of(warp) * kTile, first,
-                 {base + starts[0], base + starts[1], static_cast<Real>(in_weights[e])},
+                 {base + starts[0], starts[1] - starts[0], static_cast<Real>(in_weights[e])},
                  t % Block::kWarp);
       });
   }
   PORTER_DEVICE PORTER_RARE void add_rest(Real* to, std::uint32_t first, Source source,
                                           std::uint32_t from) const {
-    for (std::uint32_t i = source.begin + from; i < source.end; i += Block::kWarp)
-      to[Heard::offset(now.positions[i], first)] += source.weight * Real{now.values[i]};
+    for (std::uint32_t i = from; i < source.count; i += Block::kWarp) {
+      const HeardEntry entry = now.entries[source.begin + i];
+      to[entry.position - first] += source.weight * Real{entry.value};
+    }
   }
 
   PORTER_DEVICE void sum_gaps(Real* gaps, std::uint32_t agent, std::uint32_t first,
@@ -390,14 +397,14 @@ struct UpdateKernel {
     const std::size_t row = std::size_t{agent} * stride + first;
     Real* const rows = state.row(turn, 0);
     block.each(kThreads, [&](std::uint32_t t) {
-      PORTER_ROLLED
+      PORTER_UNROLLED
       for (std::uint32_t n = 0; n < kPairs; ++n) {
         const std::uint32_t at = pair_of(t, n);
-        if (first + at >= stride) break;
+        if (first + at >= stride) continue;
         Pair<Real> gap[2] = {pair_at(rows + at), pair_at(rows + kTile + at)};
         if (kGaps == Gaps::stored && !rebuilt) {
           for (std::uint32_t c = 0; c < 2; ++c) {
-            if (!now.positions) gap[c] = with_dense(c, agent, first + at, gap[c]);
+            if (!now.entries) gap[c] = with_dense(c, agent, first + at, gap[c]);
             store_passing(R[c] + row + at, gap[c]);
           }
         }
@@ -411,7 +418,7 @@ struct UpdateKernel {
             x.at[i] += gamma * gap[1].at[i];
           }
         } else {
-          v = pair_at(state.released + at);
+          v = state.released[t].at[n];
           for (std::uint32_t i = 0; i < 2; ++i)
             porter_entry(gamma, eta, gap[0].at[i], gap[1].at[i], u.at[i], v.at[i], x.at[i]);
         }
@@ -419,7 +426,7 @@ struct UpdateKernel {
         store_passing(X + row + at, x);
         if (stores_v) store_passing(V + row + at, v);
         if (!cuts) continue;
-        if (!now.positions) {
+        if (!next.entries) {
           cut_dense(agent, first + at, v, x);
           continue;
         }
@@ -461,19 +468,17 @@ struct UpdateKernel {
     const std::size_t row = std::size_t{agent} * stride + first;
     const Real* const rows = state.row(turn, 0);
     block.each(kThreads, [&](std::uint32_t t) {
-      const std::uint32_t warp = t / Block::kWarp, channel = warp / (kWarps / 2);
-      const Source source = state.sources[warp * (kAhead + 1) + kAhead];
+      const std::uint32_t channel = channel_of(t / Block::kWarp);
       const Real* const from = rows + channel * kTile;
       const auto cut = [&](std::uint32_t i, std::uint32_t at, Real q) {
         const auto value = static_cast<float>(from[at] - q);
-        next.values[i] = value;
+        next.entries[i] = {first + at, value};
         Q_next[channel][row + at] = q + Real{value};
       };
-      const std::uint32_t i = source.begin + t % Block::kWarp;
-      const auto& entries = state.entries[t];
-      if (entries.own_there) cut(i, Heard::offset(entries.own_low_half, first), entries.own_q);
+      const auto& own = state.own[t];
+      if (own.first < own.end) cut(own.first, own.at, own.q);
       PORTER_ROLLED
-      for (std::uint32_t more = i + Block::kWarp; more < source.end; more += Block::kWarp) {
+      for (std::uint32_t more = own.first + Block::kWarp; more < own.end; more += Block::kWarp) {
         const auto at = Heard::offset(next.positions[more], first);
         cut(more, at, Q[channel][row + at]);
       }

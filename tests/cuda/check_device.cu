@@ -4,7 +4,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include "core/normal_noise.hpp"
+#include "core/sampling.hpp"
 #include "method_cases.hpp"
 #include "stack_cases.hpp"
 
@@ -21,15 +25,21 @@ const char* name_of(Precision precision) {
   return precision == Precision::wide ? "double" : "float";
 }
 
+/// Which of the runs this process does: those whose number is `part` modulo `parts`.
+struct Share {
+  std::size_t part = 0, parts = 1, number = 0;
+  bool has_next() { return number++ % parts == part; }
+};
+
 // How many of the cases differ.
 template <class Compare>
-int check(const char* what, std::vector<Case> cases, const Compare& compare) {
+int check(Share& share, const char* what, std::vector<Case> cases, const Compare& compare) {
   const auto start = Clock::now();
   int bad = 0;
   std::size_t runs = 0;
   for (auto& c : cases)
     for (const auto precision : {Precision::wide, Precision::narrow}) {
-      if (!is_offered(c, precision)) continue;
+      if (!is_offered(c, precision) || !share.has_next()) continue;
       c.precision = precision;
       ++runs;
       const auto text = compare(c);
@@ -117,11 +127,13 @@ int time_rounds(Case c) {
     ThreadPool pool(0);
     const auto with_pool = with_small_steps(bench.setup(c, &pool));
     const auto expected = bench.info.make(with_pool);
-    const auto start = Clock::now();
     for (std::uint32_t round = 1; round <= 4; ++round) expected->step(round);
-    host = 1e6 * seconds_since(start) / 4;
     verdict = difference(*expected, porter);
     if (verdict.empty()) verdict = "same bits";
+    const auto start = Clock::now();
+    std::uint32_t rounds = 0;
+    while (rounds < 2 || seconds_since(start) < 0.05) expected->step(5 + rounds++);
+    host = 1e6 * seconds_since(start) / rounds;
   }
   for (std::uint32_t round = 5; round <= 8; ++round) porter.step(round);
   const double device = microseconds_a_round(porter, 9, 0.4);
@@ -159,35 +171,106 @@ int time_all() {
   int bad = 0;
   std::printf("copies: %.2f TB/s\n", copy_rate() / 1e12);
   for (const std::size_t agents : {10, 100, 1000, 10000}) bad += time_both(network_case(agents, 1));
-  for (const std::size_t agents : {10, 1000, 10000}) bad += time_both(logistic_case(agents));
+  for (const std::size_t agents : {5, 10, 20, 50, 1000, 10000})
+    bad += time_both(logistic_case(agents));
   for (const std::size_t agents : {10, 100}) bad += time_both(network_case(agents, 600));
   return bad + time_images();
 }
 
-int run(const std::string& what) {
+template <class T>
+void write(const std::filesystem::path& file, std::span<const T> values) {
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size_bytes()));
+}
+
+// Three rounds in float with all that was drawn, for peers to do the same (bench/peers).
+int write_for_peers(const std::filesystem::path& folder) {
+  constexpr std::uint32_t kRounds = 3;
+  auto c = network_case(12, 1);
+  c.precision = Precision::narrow;
+  Bench bench(c);
+  bench.network = Bench::make_network(c.agents, "regular:8");
+  const auto setup = with_small_steps(bench.setup(c));
+  cuda::DevicePorter<float> porter(setup, bench.request, std::make_unique<Device>());
+  const std::size_t dim = bench.start.size(), kept = *bench.compressor->kept(dim);
+  const std::uint64_t seed = setup.gradients.seed;
+  std::vector<std::uint32_t> rows, masks, some;
+  std::vector<float> noise, part(dim), result, gap(c.agents * c.agents);
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    porter.step(round);
+    for (std::uint32_t agent = 0; agent < c.agents; ++agent) {
+      RngStream batch(seed, Draw::batch, agent, round);
+      choose(1, c.rows_per_agent, batch, some);
+      rows.push_back(agent * static_cast<std::uint32_t>(c.rows_per_agent) + some[0]);
+      for (const auto use : {Draw::compress_v, Draw::compress_x}) {
+        RngStream stream(seed, use, agent, round);
+        choose(kept, dim, stream, some);
+        masks.insert(masks.end(), some.begin(), some.end());
+      }
+      NormalNoise(seed, agent, round).fill(0, part);
+      noise.insert(noise.end(), part.begin(), part.end());
+    }
+  }
+  for (const double x : porter.iterates().flat()) result.push_back(static_cast<float>(x));
+  const auto heard = incoming_weights(bench.network);
+  for (std::size_t i = 0; i < heard.size(); ++i)
+    for (const auto& [sender, weight] : heard[i])
+      gap[i * c.agents + sender] = static_cast<float>(weight);
+  const std::vector<float> start(bench.start.begin(), bench.start.end());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "sizes.txt") << c.agents << ' ' << bench.data.rows() << ' ' << kRounds;
+  write<float>(folder / "start.f32", start);
+  write<float>(folder / "gap.f32", gap);
+  write<float>(folder / "data.f32", bench.data.values);
+  write<float>(folder / "labels.f32", bench.data.labels);
+  write<std::uint32_t>(folder / "rows.u32", rows);
+  write<std::uint32_t>(folder / "masks.u32", masks);
+  write<float>(folder / "noise.f32", noise);
+  write<float>(folder / "result.f32", result);
+  return 0;
+}
+
+int check_images(Share share) {
+  return check(share, "networks over images", stack_cases(), run_difference) +
+         check(share, "batches of random size", poisson_cases(), run_difference);
+}
+
+int check_all(Share share) {
+  return check(share, "single samples", one_sample_cases(), run_difference) +
+         check(share, "batches", batch_cases(), run_difference) +
+         check(share, "ways of mixing", mixing_cases(), run_difference) +
+         check(share, "methods", method_cases(), run_difference) +
+         check(share, "compressors", compressor_cases(), run_difference) +
+         check(share, "sweeps", sweep_cases(), run_difference) + check_images(share) +
+         check(share, "the engine in the middle of a run", method_cases(), relay_difference) +
+         check(share, "200 rounds of every combination", all_cases(), long_difference);
+}
+
+// Few rounds of each kernel: what a tool that watches every access gets through.
+int check_little(Share share) {
+  auto cases = one_sample_cases();
+  for (const auto& more : {batch_cases(), mixing_cases(), method_cases(), compressor_cases()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  const auto networks = stack_cases(), random = poisson_cases();
+  for (const auto& more : {networks[9], networks[24], random[0], random[12]}) cases.push_back(more);
+  for (auto& c : cases) c.rounds = 3;
+  return check(share, "three rounds", cases, run_difference);
+}
+
+int run(const std::string& what, Share share, const char* folder) {
+  if (what == "peers") return write_for_peers(folder);
   const Device device;
   std::printf("%s, %.1f GB free\n", device.name().c_str(),
               static_cast<double>(device.free_bytes()) / 1e9);
   int bad = 0;
   if (what == "one") return time_rounds<float>(network_case(1000, 1));
-  if (what == "images")
-    return check("networks over images", stack_cases(), run_difference) +
-           check("batches of random size", poisson_cases(), run_difference) + time_images();
+  if (what == "images") return check_images(share) + time_images();
   if (what == "some")
-    return check("networks over images", {stack_cases()[9], stack_cases()[24]}, run_difference) +
-           check("batches of random size", {poisson_cases()[0], poisson_cases()[12]},
-                 run_difference);
-  if (what != "time")
-    bad += check("single samples", one_sample_cases(), run_difference) +
-           check("batches", batch_cases(), run_difference) +
-           check("ways of mixing", mixing_cases(), run_difference) +
-           check("methods", method_cases(), run_difference) +
-           check("compressors", compressor_cases(), run_difference) +
-           check("sweeps", sweep_cases(), run_difference) +
-           check("networks over images", stack_cases(), run_difference) +
-           check("batches of random size", poisson_cases(), run_difference) +
-           check("the engine in the middle of a run", method_cases(), relay_difference) +
-           check("200 rounds of every combination", all_cases(), long_difference);
+    return time_rounds<float>(network_case(10, 1)) + time_rounds<float>(network_case(100, 1)) +
+           time_rounds<float>(network_case(1000, 1));
+  if (what == "little") return check_little(share);
+  if (what != "time") bad += check_all(share);
   if (what != "check") bad += time_all();
   if (bad == 0)
     std::printf("all the same\n");
@@ -199,11 +282,19 @@ int run(const std::string& what) {
 }  // namespace
 }  // namespace porter
 
-// check_device [check | time | images | one | some]: bits and times, or one of both; of networks
-// over images; one is a single case to profile, some are few to look for bad accesses in
+// check_device [check | little | time | images | one | some] [PART PARTS]: bits and times, or one
+// of both, or a part of the runs whose bits are compared; images is both for networks over images
+// and batches of random size, little are the runs for compute-sanitizer, one is a single case to
+// profile, some are those that peers are timed beside. check_device peers FOLDER writes what peers
+// compare themselves with.
 int main(int argc, char** argv) {
   try {
-    return porter::run(argc > 1 ? argv[1] : "");
+    porter::Share share;
+    if (argc > 3) {
+      share.part = std::strtoul(argv[2], nullptr, 10);
+      share.parts = std::max(1UL, std::strtoul(argv[3], nullptr, 10));
+    }
+    return porter::run(argc > 1 ? argv[1] : "", share, argc > 2 ? argv[2] : ".");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "check_device: %s\n", error.what());
     return 2;

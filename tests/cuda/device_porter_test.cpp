@@ -80,26 +80,47 @@ TEST(DevicePorter, SaysHowManyAgentsThereIsRoomFor) {
   EXPECT_TRUE(says(text, "room for 2 agents")) << text;
 }
 
+// The step in which a run fails, and what it says.
+std::string failure(Algorithm& algorithm) {
+  std::uint32_t round = 1;
+  std::string text;
+  for (; text.empty() && round < 50; ++round) try {
+      algorithm.step(round);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::numeric);
+      text = error.what();
+    }
+  return concat(round, ": ", text);
+}
+
 TEST(DevicePorter, RefusesAMessageThatIsTooLong) {
-  Case c{.name = "diverges", .algorithm = "beer"};
+  for (const Case& c :
+       {Case{.name = "diverges", .algorithm = "beer"}, Case{.name = "a small model",
+                                                       .algorithm = "beer",
+                                                       .classes = 2,
+                                                       .model = {.name = "logistic"}}}) {
+    SCOPED_TRACE(c.name);
+    Bench bench(c);
+    auto setup = bench.setup(c);
+    setup.eta = 1e12;
+    const auto expected = bench.info.make(setup), found = make_on_device(setup, bench);
+    const auto text = failure(*found);
+    EXPECT_TRUE(says(text, "has diverged")) << text;
+    EXPECT_EQ(failure(*expected), text);  // one thread: the first agent is the one
+  }
+}
+
+TEST(DevicePorter, DoesARoundOfASmallModelInOneLaunch) {
+  const Case c{.name = "counted", .classes = 2, .model = {.name = "logistic"}};
   Bench bench(c);
-  auto setup = bench.setup(c);
-  setup.eta = 1e12;
-  const auto expected = bench.info.make(setup), found = make_on_device(setup, bench);
-  const auto fails_in = [](Algorithm& algorithm) {
-    std::uint32_t round = 1;
-    std::string text;
-    for (; text.empty() && round < 50; ++round) try {
-        algorithm.step(round);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::numeric);
-        text = error.what();
-      }
-    return concat(round, ": ", text);
-  };
-  const auto text = fails_in(*found);
-  EXPECT_TRUE(says(text, "has diverged")) << text;
-  EXPECT_EQ(fails_in(*expected), text);  // one thread: the first agent is the one
+  const auto setup = bench.setup(c);
+  cuda::DevicePorter<double> porter(setup, bench.request, std::make_unique<Device>());
+  porter.step(1);
+  EXPECT_EQ(porter.device().launches(), 3);  // masks, first messages, their check
+  porter.step(2);
+  EXPECT_EQ(porter.device().launches(), 5);  // batches, round 1
+  porter.step(3);
+  EXPECT_EQ(porter.device().launches(), 6);  // round 2
 }
 
 TEST(DevicePorter, RunsEveryKernel) {

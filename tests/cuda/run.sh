@@ -4,7 +4,8 @@
 #                is built from, and no GPU. The folder has all that the programs load, so it can be taken to
 #                a machine that has a GPU and nothing else.
 # run.sh         runs it, on a machine with a GPU, and builds it first where it is not there: whether runs
-#                on the device end with the bits of the library, and what a round takes. A few minutes.
+#                on the device end with the bits of the library, and what a round takes. A minute or two.
+# run.sh sanitize  looks for bad accesses and races with compute-sanitizer, on a few rounds of each kernel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=build/cuda
@@ -103,12 +104,37 @@ check_command() {
   done
 }
 
+# in_parts WHAT COMMAND...: check_device WHAT in parts side by side, behind COMMAND; what they said together.
+in_parts() {
+  local what=$1 parts=$((jobs < 12 ? jobs : 12)) part status=0 pids=(); shift
+  local logs; logs=$(mktemp -d)
+  for ((part = 0; part < parts; ++part)); do
+    timeout 400 "$@" $out/check_device "$what" $part $parts >"$logs/$part" 2>&1 & pids+=($!)
+  done
+  for part in "${pids[@]}"; do wait "$part" || status=1; done
+  grep -hE 'DIFFERS|check_device:|Error|Hazard|hazard' "$logs"/* | grep -v ': 0 errors\|0 hazards' | head -n 20 || true
+  cat "$logs"/* | awk -F'[:,]' '/ runs,/ {split($2, r, " "); split($3, d, " "); runs[$1] += r[1]; bad[$1] += d[1]}
+    END {for (what in runs) printf "%s: %d runs, %d differ\n", what, runs[what], bad[what]}'
+  rm -r "$logs"
+  return $status
+}
+sanitize() {
+  local tool status=0
+  for tool in memcheck racecheck; do
+    in_parts little compute-sanitizer --tool $tool --error-exitcode 9 || status=1
+    echo "compute-sanitizer $tool: $([ $status = 0 ] && echo "nothing found" || echo "see above")"
+  done
+  return $status
+}
+
 if [ "${1:-}" = build ]; then build; exit; fi
 [ -x $out/check_device ] || build
 command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 if [ ! -e /dev/nvidia0 ] && ! command -v nvidia-smi >/dev/null; then missing "no GPU here (no /dev/nvidia0, no nvidia-smi)"; fi
+if [ "${1:-}" = sanitize ]; then sanitize; exit; fi
 status=0
-timeout 400 $out/check_device || status=$?
+in_parts check || status=1
+timeout 400 $out/check_device time || status=$?
 if [ ! -x $out/porter ]; then
   echo "no porter in $out, so porter run was not tried; run.sh build puts it there"
   exit $status
