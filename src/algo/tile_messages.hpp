@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <span>
 #include <vector>
