@@ -145,7 +145,9 @@ struct SmallRoundKernel {
 
   /// Up to the scale, which it returns: LogisticKernel::one_sample.
   PORTER_DEVICE double gradient(const Warp& warp, const Work& w, std::uint32_t agent) const {
-    const auto& [rows, clipping, lambda, slope] = sample;
+    const SampleRows& rows = sample.rows;
+    const Clipping& clipping = sample.clipping;
+    const double lambda = sample.lambda;
     const std::size_t at = rows.row(agent, 0);
     const float* f = rows.values_of(at);
     const std::uint32_t size = rows.size_of(at);
@@ -157,7 +159,7 @@ struct SmallRoundKernel {
     });
     double score = 0;
     for (std::uint32_t i = 0; i < size; ++i) score += w.terms[i];
-    const double c = slope(score, rows.labels[at]);
+    const double c = sample.slope(score, rows.labels[at]);
     warp.each([&](std::uint32_t lane) {
       for (std::uint32_t i = lane; i < size; i += Warp::kLanes)
         w.g[rows.column(at, i)] += c * double{f[i]};
