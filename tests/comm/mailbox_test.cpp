@@ -206,15 +206,16 @@ TEST(Mailbox, LetsWhoWaitsServeTheLinks) {
   Box* links = nullptr;
   auto options = patient();
   int turns = 0;
-  options.drive = [&](Mailbox::Clock::time_point until) {
-    EXPECT_GT(until, Mailbox::Clock::now());
-    if (++turns == 3) EXPECT_TRUE(links->deliver(1, 1, 1, Payload(7)));  // the box is not locked
+  bool delivered = false;
+  options.drive = [&](Mailbox::Clock::time_point) {
+    if (++turns == 3) delivered = links->deliver(1, 1, 1, Payload(7));  // the box is not locked
   };
   Box box(options);
   links = &box;
   box.reach(1);
   EXPECT_EQ(box.collect(1)[0].bytes.size(), 7U);
   EXPECT_EQ(turns, 3);
+  EXPECT_TRUE(delivered);
   EXPECT_TRUE(box.deliver(1, 2, 1, Payload(8)));
   EXPECT_EQ(box.collect(2)[0].bytes.size(), 8U);
   EXPECT_EQ(turns, 3);  // nothing to wait for
