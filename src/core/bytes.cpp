@@ -81,8 +81,8 @@ constexpr auto powers_over(int bytes) {
   return std::array{power(8 * bytes + 32), power(8 * bytes - 32)};
 }
 constexpr auto kOverStep = powers_over(kStep), kOverLane = powers_over(kLaneBytes);
-constexpr std::size_t kSteps = 4;  // that do not wait for each other
-constexpr auto kOverSteps = powers_over(kSteps * kStep);
+constexpr std::size_t kFoldsAtOnce = 4;  // that do not wait for each other
+constexpr auto kOverSteps = powers_over(kFoldsAtOnce * kStep);
 
 // The remainder of lanes that stand one after the other, and of the whole lanes of data after them.
 [[gnu::target("pclmul"), gnu::always_inline]] inline std::uint32_t remainder_of(
@@ -129,14 +129,14 @@ constexpr auto kOverSteps = powers_over(kSteps * kStep);
   auto all = _mm512_xor_si512(_mm512_loadu_si512(data),
                               _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc))));
   data += kStep, size -= kStep;
-  if (size >= (2 * kSteps - 1) * kStep) {
+  if (size >= (2 * kFoldsAtOnce - 1) * kStep) {
     const auto over_steps = wide(kOverSteps);
-    __m512i others[kSteps - 1];
+    __m512i others[kFoldsAtOnce - 1];
     for (auto& other : others) {
       other = _mm512_loadu_si512(data);
       data += kStep, size -= kStep;
     }
-    for (; size >= kSteps * kStep; size -= kSteps * kStep) {
+    for (; size >= kFoldsAtOnce * kStep; size -= kFoldsAtOnce * kStep) {
       all = fold_wide(all, over_steps, _mm512_loadu_si512(data));
       data += kStep;
       for (auto& other : others) {

@@ -51,6 +51,20 @@ double rounded_up(double z) {
   return std::ldexp(bits, exponent - 20);
 }
 
+// Between what is too little and what is enough.
+template <class Enough>
+double least_enough(double low, double high, const Enough& enough) {
+  constexpr double kPrecision = 1e-4;
+  while (high > low * (1 + kPrecision)) {
+    const double middle = geometric_mean(low, high);
+    (enough(middle) ? high : low) = middle;
+  }
+  // The value may move against the noise by what the grids cost.
+  high = rounded_up(high);
+  while (!enough(high)) high = rounded_up(high * (1 + kPrecision));
+  return high;
+}
+
 // z, or as little more as the margin for rounding asks for.
 double enough_for(const PrivacyEvent& event, double z, double target, double delta) {
   const auto kept = [&](double noise) {
@@ -200,7 +214,7 @@ double calibrate_noise_multiplier(const PrivacyEvent& event, double target, doub
     const auto found = refined(all, delta, epsilon_at(delta));
     return (found ? found->value : plain_epsilon(all, delta)) <= target;
   };
-  constexpr double kPrecision = 1e-4, kMost = 1e12;
+  constexpr double kMost = 1e12;
   double high = least, low = least;
   while (!enough(high)) {
     low = high;
@@ -208,14 +222,7 @@ double calibrate_noise_multiplier(const PrivacyEvent& event, double target, doub
     require(high < kMost * least, ErrorKind::usage, "epsilon: what was released before leaves ",
             "too little of ", target, " for any noise");
   }
-  while (high > low * (1 + kPrecision)) {
-    const double middle = geometric_mean(low, high);
-    (enough(middle) ? high : low) = middle;
-  }
-  // The value may move against the noise by what the grids cost.
-  high = rounded_up(high);
-  while (!enough(high)) high = rounded_up(high * (1 + kPrecision));
-  return high;
+  return least_enough(low, high, enough);
 }
 
 namespace {
@@ -262,7 +269,7 @@ double calibrate_noise_scale(std::span<const PrivacyEvent> phases, double target
     require(spent < target, ErrorKind::usage, "epsilon: what was released before costs ", spent,
             " alone, so nothing is left of ", target);
   }
-  constexpr double kPrecision = 1e-4, kMost = 1e12, kNear = 1.01;
+  constexpr double kMost = 1e12, kNear = 1.01;
   const double guess = like_steps_scale(phases, target, delta);
   double high = guess, low = guess / kNear, step = kNear;
   while (!enough(high)) {
@@ -276,14 +283,7 @@ double calibrate_noise_scale(std::span<const PrivacyEvent> phases, double target
     high = low;
     low /= step;
   }
-  while (high > low * (1 + kPrecision)) {
-    const double middle = geometric_mean(low, high);
-    (enough(middle) ? high : low) = middle;
-  }
-  // The value may move against the noise by what the grids cost.
-  high = rounded_up(high);
-  while (!enough(high)) high = rounded_up(high * (1 + kPrecision));
-  return high;
+  return least_enough(low, high, enough);
 }
 
 double quick_noise_multiplier(const PrivacyEvent& event, double target, double delta,

@@ -13,11 +13,11 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kAgents = 40, kGeneral = 16;
+constexpr std::size_t kManyAgents = 40, kGeneral = 16;
 
 // Two tiles, the second of which is short, in the parts of a tile and in its noise.
 ToyNetwork long_rows(std::size_t threads) {
-  return {.agents = kAgents,
+  return {.agents = kManyAgents,
           .graph = "regular:4",
           .compressor = "random_k:0.05",
           .model = "softmax",
