@@ -84,11 +84,14 @@ std::vector<std::pair<std::string, ToyNetwork>> cases(std::size_t threads) {
           {"momentum", momentum}, {"one mask", same}, {"logistic", dense_gradient}};
 }
 
+// Gaps in float are built anew in round 64.
+bool rebuilds(const ToyNetwork& toy) { return toy.precision == Precision::narrow; }
+
 TEST(CutAhead, HasTheBitsOfTheGeneralPathWhoeverLooks) {
-  constexpr std::uint32_t kRounds = 67;  // past gaps that are built anew
   for (auto [name, toy] : cases(kGeneral)) {
+    const std::uint32_t rounds = rebuilds(toy) ? 67 : 16;
     const auto reference = toy.build();
-    run(*reference, 1, kRounds);
+    run(*reference, 1, rounds);
     const auto& expected = *reference->algorithm;
     const auto state = everything(*reference);
     for (const auto& [threads, every] :
@@ -97,7 +100,7 @@ TEST(CutAhead, HasTheBitsOfTheGeneralPathWhoeverLooks) {
       toy.threads = threads;
       const auto parts = toy.build();
       auto& found = *parts->algorithm;
-      for (std::uint32_t round = 1; round <= kRounds; ++round) {
+      for (std::uint32_t round = 1; round <= rounds; ++round) {
         found.step(round);
         if (round % every == 0) everything(*parts);
         if (round % every == 1) found.published_trackers();
@@ -123,6 +126,7 @@ TEST(CutAhead, ShowsTheTrackersThatWerePublished) {
 TEST(CutAhead, GoesOnFromAnyRound) {
   for (const auto& [name, toy] : cases(1)) {
     for (const std::uint32_t round : {1U, 4U, 63U, 64U}) {
+      if (round > 4 && !rebuilds(toy)) continue;
       const auto whole = toy.build(), first = toy.build(), second = toy.build();
       run(*whole, 1, round + 3);
       run(*first, 1, round);
