@@ -147,6 +147,7 @@ struct GradientOptions {
 /// where l has the weight of its record in it (Dataset::weights), before anything is clipped, and
 /// grad l is the mean over copies of its image with GradientOptions::augment; with
 /// pairs, + v at the lower agent and - v at the higher one of each, v ~ N(0, pair_stddev^2 I).
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): its scratch keeps threads apart
 class GradientEstimator {
  public:
   GradientEstimator(const Problem& problem, const GradientOptions& options, ThreadPool& pool);
