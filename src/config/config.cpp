@@ -276,16 +276,20 @@ bool has_plain_releases(const AlgorithmInfo& info) {
          info.meeting != Meeting::pooled;
 }
 
+void check_agents_may_differ(const TomlSection& section, const char* key, const Config& config) {
+  section.check(!measures_statistics(config), key,
+                "the schema (data.schema) has columns that are measured, with one size of noise");
+  section.check(!shares_noise(config), key,
+                "noise that neighbours share (privacy.shape) is for agents that are alike");
+}
+
 void check_weigh(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
   if (config.weigh == CountedAlike::records) return;
   section.check(has_plain_releases(info), "weigh",
                 "agents that count the same draw at rates of their own, which is for methods whose "
                 "agents have one gradient each; found ",
                 info.name);
-  section.check(!measures_statistics(config), "weigh",
-                "the schema (data.schema) has columns that are measured, with one size of noise");
-  section.check(!shares_noise(config), "weigh",
-                "noise that neighbours share (privacy.shape) is for agents that are alike");
+  check_agents_may_differ(section, "weigh", config);
 }
 
 void check_budgets(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
@@ -298,10 +302,7 @@ void check_budgets(const TomlSection& section, const AlgorithmInfo& info, const 
   section.check(has_plain_releases(info), "budgets",
                 "noise of different sizes is for agents that add it to one gradient each; found ",
                 info.name);
-  section.check(!measures_statistics(config), "budgets",
-                "the schema (data.schema) has columns that are measured, with one size of noise");
-  section.check(!shares_noise(config), "budgets",
-                "noise that neighbours share (privacy.shape) is for agents that are alike");
+  check_agents_may_differ(section, "budgets", config);
 }
 
 void check_phases(const TomlSection& section, const AlgorithmInfo& info, const Config& config) {
