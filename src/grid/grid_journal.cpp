@@ -74,17 +74,21 @@ Json facts_json(const GridFacts& facts) {
           {"privacy", facts.privacy}};
 }
 
-GridFacts parse_facts(const Json& json) {
-  return {.data = json.at("data"),
-          .agents = json.at("agents"),
-          .samples = json.at("samples"),
-          .dim = json.at("dim"),
-          .kept = parse_number_json(json.at("kept")),
-          .rho = parse_number_json(json.at("rho")),
-          .majority_rate = parse_number_json(json.at("majority_rate")),
-          .alpha = parse_number_json(json.at("alpha")).value_or(0),
-          .sigma = parse_number_json(json.at("sigma")).value_or(0),
-          .privacy = json.at("privacy")};
+std::optional<GridFacts> parse_facts(const Json& json) {
+  const auto agents = whole_number<std::size_t>(json.at("agents"));
+  const auto samples = whole_number<std::size_t>(json.at("samples"));
+  const auto dim = whole_number<std::size_t>(json.at("dim"));
+  if (!agents || !samples || !dim) return std::nullopt;
+  return GridFacts{.data = json.at("data"),
+                   .agents = *agents,
+                   .samples = *samples,
+                   .dim = *dim,
+                   .kept = parse_number_json(json.at("kept")),
+                   .rho = parse_number_json(json.at("rho")),
+                   .majority_rate = parse_number_json(json.at("majority_rate")),
+                   .alpha = parse_number_json(json.at("alpha")).value_or(0),
+                   .sigma = parse_number_json(json.at("sigma")).value_or(0),
+                   .privacy = json.at("privacy")};
 }
 
 std::optional<RunEnd> parse_end(const std::string& text) {
@@ -152,17 +156,17 @@ std::optional<std::pair<std::string, GridRun>> parse_journal_line(std::string_vi
   const std::string key = json.at("key");
   const auto end = parse_end(json.at("status"));
   const auto& facts = json.at("facts");
-  if (key.empty() || !end) return std::nullopt;
-  GridRun run{.seed = json.at("seed"),
-              .fold = json.value("fold", 0U),  // journals that have none know no folds
-              .status = *end,
-              .reason = json.at("reason")};
+  const auto seed = whole_number<std::uint64_t>(json.at("seed"));
+  const auto fold =
+      whole_number<std::uint32_t>(json.value("fold", Json(0U)));  // older ones have none
+  if (key.empty() || !end || !seed || !fold) return std::nullopt;
+  GridRun run{.seed = *seed, .fold = *fold, .status = *end, .reason = json.at("reason")};
   for (const auto& cells : json.at("rows").get_ref<const Json::array_t&>()) {
     const auto row = parse_row(cells);
     if (!row) return std::nullopt;
     run.rows.push_back(*row);
   }
-  if (!facts.is_null()) run.facts = parse_facts(facts);
+  if (!facts.is_null() && !(run.facts = parse_facts(facts))) return std::nullopt;
   if ((run.finished() || run.status == RunEnd::paused) && run.rows.empty()) return std::nullopt;
   return std::pair(key, std::move(run));
 } catch (const Json::exception&) {

@@ -45,8 +45,9 @@ class Keys {
     return get(key).get<bool>();
   }
   std::size_t count(const char* key) const {
-    check(get(key).is_number_unsigned(), key, "a whole number");
-    return get(key).get<std::size_t>();
+    const auto value = whole_number<std::size_t>(get(key));
+    check(value.has_value(), key, "a whole number");
+    return *value;
   }
   std::vector<std::string> texts(const char* key) const {
     std::vector<std::string> list;
@@ -61,8 +62,9 @@ class Keys {
     std::vector<std::size_t> list;
     check(get(key).is_array(), key, "a list of whole numbers");
     for (const auto& item : get(key)) {
-      check(item.is_number_unsigned(), key, "a list of whole numbers");
-      list.push_back(item.get<std::size_t>());
+      const auto value = whole_number<std::size_t>(item);
+      check(value.has_value(), key, "a list of whole numbers");
+      list.push_back(*value);
     }
     return list;
   }

@@ -50,11 +50,9 @@ class Fields {
   }
   template <class Count>
   Count count(const char* key) const {
-    const auto& value = get(key);
-    check(value.is_number_unsigned() &&
-              value.get<std::uint64_t>() <= std::numeric_limits<Count>::max(),
-          key, "a whole number");
-    return value.get<Count>();
+    const auto value = whole_number<Count>(get(key));
+    check(value.has_value(), key, "a whole number");
+    return *value;
   }
   std::optional<double> number(const char* key) const {
     if (get(key).is_null()) return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +31,16 @@ inline bool nests_deep(std::string_view text) {
     if (c == ']' || c == '}') --depth;
   }
   return false;
+}
+
+/// A whole number that Count can hold. The library's own conversion of others is undefined or
+/// wraps.
+template <class Count, class Json>
+std::optional<Count> whole_number(const Json& json) {
+  if (!json.is_number_unsigned() ||
+      json.template get<std::uint64_t>() > std::numeric_limits<Count>::max())
+    return std::nullopt;
+  return json.template get<Count>();
 }
 
 /// The value, or null.
