@@ -72,29 +72,36 @@ PORTER_INLINE inline void narrow(std::size_t n, std::size_t k, StridedMatrix<Rea
   }
 }
 
-// strip<size, vectors>(first, last) for strips of the n >= size columns from `first` on: vectors of
+// strip<size, vectors>(first, last) for strips of the n >= size columns: at most `most` vectors of
 // `size` columns, the last of which begins at first + last. What is left after a strip is nothing
 // or fills a vector, so that the last one has columns to share.
-template <std::size_t size, class Strip>
+template <std::size_t size, std::size_t most, class Strip>
 PORTER_INLINE inline void in_strips(std::size_t n, const Strip& strip) {
-  std::size_t j = 0;
-  const auto take = [&]<std::size_t vectors>(std::size_t columns) PORTER_INLINE {
-    strip.template operator()<size, vectors>(j, columns - size);
+  static_assert(most == 2 || most == 4);
+  for (std::size_t j = 0; j < n;) {
+    const std::size_t left = n - j;
+    const std::size_t columns = left >= (most + 1) * size ? most * size
+                                : left > most * size      ? most / 2 * size
+                                                          : left;
+    // Each number of vectors stands here once: it is a copy of the kernel.
+    if (columns <= size) strip.template operator()<size, 1>(j, columns - size);
+    if (columns > size && columns <= 2 * size)
+      strip.template operator()<size, 2>(j, columns - size);
+    if constexpr (most == 4) {
+      if (columns > 2 * size && columns <= 3 * size)
+        strip.template operator()<size, 3>(j, columns - size);
+      if (columns > 3 * size) strip.template operator()<size, 4>(j, columns - size);
+    }
     j += columns;
-  };
-  while (n - j >= 5 * size) take.template operator()<4>(4 * size);
-  if (n - j > 4 * size) take.template operator()<2>(2 * size);  // 4 would leave too little
-  if (n - j > 3 * size) take.template operator()<4>(n - j);
-  if (n - j > 2 * size) take.template operator()<3>(n - j);
-  if (n - j > size) take.template operator()<2>(n - j);
-  if (n > j) take.template operator()<1>(n - j);
+  }
 }
 
-// The same with the widest registers of at most `size` numbers that n columns fill.
-template <std::size_t size, class Strip>
+// The same with the widest registers of at most `size` numbers that n columns fill; narrower ones
+// are taken where two are enough.
+template <std::size_t size, std::size_t most = 4, class Strip>
 PORTER_INLINE inline void in_filled_strips(std::size_t n, const Strip& strip) {
-  if (n >= size) return in_strips<size>(n, strip);
-  if constexpr (size > 1) in_filled_strips<size / 2>(n, strip);
+  if (n >= size) return in_strips<size, most>(n, strip);
+  if constexpr (size > 1) in_filled_strips<size / 2, 2>(n, strip);
 }
 
 // Vector v of a row of C begins at column v * size, the last at `last`: it ends where the row does.
