@@ -127,7 +127,7 @@ TEST(CutAhead, ShowsTheTrackersThatWerePublished) {
 TEST(CutAhead, GoesOnFromAnyRound) {
   for (const auto& [name, toy] : cases(1)) {
     for (const std::uint32_t round : {1U, 4U, 63U, 64U}) {
-      if (round > 4 && !rebuilds(toy)) continue;
+      if (round > 4 && (kSanitized || !rebuilds(toy))) continue;
       const auto whole = toy.build(), first = toy.build(), second = toy.build();
       run(*whole, 1, round + 3);
       run(*first, 1, round);
