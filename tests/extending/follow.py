@@ -3,7 +3,7 @@
 """follow.py ROOT BUILD: does literally what docs/extending.md says, and tries what comes out.
 
 New files and changed copies of old ones are compiled as the build compiles their neighbours and
-linked before the library, whose own members for these modules are then not taken."""
+linked before the library, whose own members for these files are then not taken."""
 import json
 import pathlib
 import re
@@ -58,16 +58,10 @@ def module_of(file):
 
 
 def compile_all(folder, sources):
-    """The sources, and what is left of their modules, one file each that includes it."""
     commands = json.loads((build / "compile_commands.json").read_text())
-    rests = {}
-    for module in sorted(set(map(module_of, sources))):
-        rest = folder / f"rest_of_{module}.cpp"
-        rest.write_text("".join(f'#include "{path}"\n' for path in sorted((root / "src" / module).glob("*.cpp"))
-                                if str(path.relative_to(root)) not in sources))
-        rests[str(rest)] = module
     objects = []
-    for file, module in [*((str(folder / file), module_of(file)) for file in sources), *rests.items()]:
+    for source in sources:
+        file, module = str(folder / source), module_of(source)
         # As the build compiles the module, be it file by file or several at once.
         words = shlex.split(next(entry["command"] for entry in commands
                                  if f"/porter_{module}.dir/" in entry["command"]))
