@@ -33,8 +33,11 @@ if(PORTER_SANITIZE)
   add_compile_options(-fsanitize=${PORTER_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PORTER_SANITIZE})
   if(PORTER_SANITIZE MATCHES "undefined")
-    # The address sanitizer stops at null and at the end of an object, too; a sixth of the code.
-    add_compile_options(-fno-sanitize-recover=all -fno-sanitize=null,object-size)
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+  if(PORTER_SANITIZE MATCHES "address" AND PORTER_SANITIZE MATCHES "undefined")
+    # Reading at null, or behind an object, ends in the address sanitizer; a sixth of the code.
+    add_compile_options(-fno-sanitize=null,object-size)
   endif()
 endif()
 
