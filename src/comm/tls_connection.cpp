@@ -233,6 +233,8 @@ bool Connection::shake_hands() {
   return true;
 }
 
+bool Connection::has_answered() const { return BIO_number_written(SSL_get_wbio(tls_)) > 0; }
+
 std::vector<std::string> Connection::names() const {
   const CertificatePtr certificate(SSL_get1_peer_certificate(tls_));
   return certificate ? agent_names(*certificate) : std::vector<std::string>();

@@ -79,6 +79,8 @@ class Connection {
 
   /// True when it is done. What the other end is called is known then.
   bool shake_hands();
+  /// Whether the other end's first words were such that something was said to them.
+  bool has_answered() const;
   std::vector<std::string> names() const;
 
   /// For a link that is used in every round: buffers stay, and one read takes what is there.

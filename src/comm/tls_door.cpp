@@ -11,13 +11,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kAcceptedAtOnce = 64;
+constexpr int kAcceptedAtOnce = 16;  // then the links have their turn
 constexpr auto kWithoutDescriptors = 100ms;
 constexpr auto kFarewell = 1s;  // for the reason to arrive
 constexpr auto kBetweenFullDoors = 60s, kBetweenReports = 1s;
 constexpr std::size_t kLinesPerReport = 20;
 
 }  // namespace
+
+Door::Kind Door::Visitor::kind() const {
+  return {from_peer, leaving || connection->has_answered()};
+}
 
 Door::Door(const TlsContext& tls, Options options)
     : tls_(tls), options_(std::move(options)), listener_(listen_on(options_.listen)) {}
@@ -42,7 +46,8 @@ std::vector<Door::Guest> Door::work() {
   for (auto& visitor : visitors_)
     if (!is_over(visitor, guests)) kept.push_back(std::move(visitor));
   visitors_ = std::move(kept);
-  if (std::exchange(knocked_, false)) accept_all();
+  make_room();  // some may have come to be of another kind
+  if (std::exchange(knocked_, false)) accept_all(guests);
   tell(false);
   return guests;
 }
@@ -93,57 +98,71 @@ void Door::say_goodbye(Visitor& visitor, const std::string& who, const std::stri
 
 void Door::turn_away(std::unique_ptr<Connection> connection, const std::string& address,
                      const std::string& who, const std::string& why) {
-  if (is_full(false)) drop_one(false);
-  visitors_.push_back({.connection = std::move(connection), .address = address});
-  say_goodbye(visitors_.back(), who, why);
+  Visitor visitor{.connection = std::move(connection), .address = address};
+  say_goodbye(visitor, who, why);
+  visitors_.push_back(std::move(visitor));
+  make_room();
 }
 
-void Door::accept_all() {
+void Door::accept_all(std::vector<Guest>& guests) {
   try {
     for (int i = 0; i < kAcceptedAtOnce; ++i) {
       auto accepted = accept_from(listener_);
       if (!accepted) return;
-      let_in(std::move(*accepted));
+      let_in(std::move(*accepted), guests);
     }
   } catch (const std::exception& error) {
     // Files need descriptors, too.
     report(concat("no connection can be accepted: ", error.what()));
-    drop_one(false);
+    drop_one({.from_peer = false, .answered = false}) ||
+        drop_one({.from_peer = false, .answered = true});
     closed_until_ = Clock::now() + kWithoutDescriptors;
   }
 }
 
-void Door::let_in(Accepted accepted) {
-  const bool from_peer = peer_hosts_.contains(accepted.host);
-  if (is_full(from_peer)) {
-    drop_one(from_peer);
-    const auto now = Clock::now();
-    if (now >= full_until_) {
-      full_until_ = now + kBetweenFullDoors;
-      report(concat("the door is full: ", options_.places, " connections ",
-                    from_peer ? "from the hosts of peers " : "",
-                    "have not shown a certificate; each new one takes the place of one of them, "
-                    "at random"));
+// Who speaks first, as every peer does, is answered at once.
+void Door::let_in(Accepted accepted, std::vector<Guest>& guests) {
+  Visitor visitor{.connection = tls_.accept(std::move(accepted.socket)),
+                  .address = std::move(accepted.address),
+                  .from_peer = peer_hosts_.contains(accepted.host)};
+  visitor.connection->ready = POLLIN;
+  if (is_over(visitor, guests)) return;
+  visitors_.push_back(std::move(visitor));
+  make_room();
+}
+
+void Door::make_room() {
+  for (const bool from_peer : {false, true})
+    for (const bool answered : {false, true}) {
+      const Kind kind{from_peer, answered};
+      while (count(kind) > options_.places && drop_one(kind)) report_full(kind);
     }
-  }
-  visitors_.push_back({.connection = tls_.accept(std::move(accepted.socket)),
-                       .address = std::move(accepted.address),
-                       .from_peer = from_peer});
 }
 
-bool Door::is_full(bool from_peer) const {
-  const auto there = std::ranges::count(visitors_, from_peer, &Visitor::from_peer);
-  return static_cast<std::size_t>(there) >= options_.places;
+void Door::report_full(Kind kind) {
+  const auto now = Clock::now();
+  if (now < full_until_) return;
+  full_until_ = now + kBetweenFullDoors;
+  report(concat("the door is full: ", options_.places, " connections ",
+                kind.from_peer ? "from the hosts of peers " : "",
+                kind.answered ? "have not shown a certificate" : "have said nothing yet",
+                "; each new one takes the place of one of them, at random"));
 }
 
-// Not the newcomer: then those who came first could keep everybody else out.
-void Door::drop_one(bool from_peer) {
-  std::vector<std::size_t> candidates;
-  for (std::size_t i = 0; i < visitors_.size(); ++i)
-    if (visitors_[i].from_peer == from_peer) candidates.push_back(i);
-  if (candidates.empty()) return;
-  const auto chosen = std::uniform_int_distribution<std::size_t>(0, candidates.size() - 1)(random_);
-  visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(candidates[chosen]));
+std::size_t Door::count(Kind kind) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(visitors_, [&](const auto& each) { return each.kind() == kind; }));
+}
+
+// Any of them: if it were always the newcomer, those who came first could keep everybody else out.
+bool Door::drop_one(Kind kind) {
+  auto left = count(kind);
+  if (left == 0) return false;
+  left = std::uniform_int_distribution<std::size_t>(1, left)(random_);
+  const auto chosen = std::ranges::find_if(
+      visitors_, [&](const auto& each) { return each.kind() == kind && --left == 0; });
+  visitors_.erase(chosen);
+  return true;
 }
 
 void Door::report(const std::string& text) {

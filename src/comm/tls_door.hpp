@@ -20,7 +20,9 @@ class Door {
   struct Options {
     std::string listen;                  ///< "0.0.0.0:7400", "[::]:7400"
     std::chrono::milliseconds patience;  ///< for a certificate
-    /// Connections without a certificate, from the hosts of peers and from others, each.
+    /// Connections without a certificate, of each kind: from the hosts of peers and from others,
+    /// those that have said nothing and those that were answered. So who says nothing, which costs
+    /// nothing, takes no place of a peer whose handshake has begun.
     std::size_t places;
     /// Why nobody with these names in the certificate may come in, in words that it may be told;
     /// empty: it may.
@@ -55,17 +57,25 @@ class Door {
   void tell(bool at_once);
 
  private:
+  struct Kind {
+    bool from_peer, answered;
+    bool operator==(const Kind&) const = default;
+  };
   struct Visitor {
     std::unique_ptr<Connection> connection;
     std::string address;
     Clock::time_point since = Clock::now();
     bool from_peer = false, leaving = false;
+    Kind kind() const;
   };
 
-  void accept_all();
-  void let_in(Accepted accepted);
-  bool is_full(bool from_peer) const;
-  void drop_one(bool from_peer);
+  void accept_all(std::vector<Guest>& guests);
+  void let_in(Accepted accepted, std::vector<Guest>& guests);
+  void make_room();
+  void report_full(Kind kind);
+  std::size_t count(Kind kind) const;
+  /// False if there is none.
+  bool drop_one(Kind kind);
   bool is_over(Visitor& visitor, std::vector<Guest>& guests);
   void say_goodbye(Visitor& visitor, const std::string& who, const std::string& why);
   void leave(Visitor& visitor);

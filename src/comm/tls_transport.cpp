@@ -29,7 +29,7 @@ constexpr auto kListen = 10ms;
 constexpr auto kLeftAlone = 20ms;
 constexpr auto kLastWords = 1000ms;  // for the news of an error to go out
 constexpr std::size_t kLongestMessage = ~std::uint32_t{0} - kMessageHead;
-constexpr std::size_t kMaxPlaces = 128, kFewestPlaces = 8;
+constexpr std::size_t kMaxPlaces = 64, kFewestPlaces = 4;
 
 // How long a caller may take to show its certificate, and then to say hello.
 std::chrono::milliseconds patience_of(const NetworkOptions& options) {
@@ -40,7 +40,7 @@ std::chrono::milliseconds patience_of(const NetworkOptions& options) {
 std::size_t places_at_the_door() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 8), kFewestPlaces, kMaxPlaces);
+  return std::clamp(static_cast<std::size_t>(limit.rlim_cur / 16), kFewestPlaces, kMaxPlaces);
 }
 
 std::vector<std::string> names_of(const std::vector<Peer>& peers) {

@@ -39,7 +39,10 @@ TEST(RoundTrace, SaysWhatLiesBetweenTheMessages) {
 TEST(RoundTrace, KeepsTheFirstEventsOnly) {
   RoundTrace trace(0);
   for (std::size_t i = 0; i < RoundTrace::kMaxEvents + 10; ++i) trace.arrived(1, "a", at(0us));
-  EXPECT_EQ(nlohmann::json::parse(trace.to_json()).size(), RoundTrace::kMaxEvents);
+  const auto text = trace.to_json();
+  std::size_t events = 0;  // a parser would take seconds
+  for (auto at = text.find("\"ph\""); at != text.npos; at = text.find("\"ph\"", at + 1)) ++events;
+  EXPECT_EQ(events, RoundTrace::kMaxEvents);
 }
 
 }  // namespace

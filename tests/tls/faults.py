@@ -13,7 +13,7 @@ import time
 import traceback
 import urllib.request
 
-from network import Network, fail_unless, free_port
+from network import PATIENCE, Network, fail_unless, free_port
 
 case, porter, bad_agent, clock, config_file = sys.argv[1:6]
 config = open(config_file).read()
@@ -74,11 +74,11 @@ def stop_and_continue(net, wound, heal):
     net.wait_for_round(0, 1)
     wound(proxies)
     for agent in 0, 2:
-        fail_unless(net.processes[agent].wait(60) == 1, f"agent {agent} did not fail")
+        fail_unless(net.processes[agent].wait(PATIENCE) == 1, f"agent {agent} did not fail")
     fail_unless(any("agent-1 has been out of reach for" in net.log(a) for a in (0, 2)),
                 "nobody names agent-1")
     heal()
-    net.processes[1].wait(60)
+    net.processes[1].wait(PATIENCE)
     net.routes.clear()
     net.start_all()
     net.expect_exit(0)

@@ -248,33 +248,71 @@ TEST(TlsLinks, AStageOfAnotherRunIsRefused) {
     expect_contains(failure_of(*end, 1), "another run; these differ: run.id");
 }
 
+/// A door that peers on this machine are expected at, and what knocks at it.
+class TlsDoor : public testing::Test {
+ protected:
+  static constexpr std::size_t kPlaces = 3;
+
+  void connect() { ends_.push_back(there_.connect(connect_to(*place_), "agent-0")); }
+  // Lets the door look once; never are there more connections than places of both kinds for peers,
+  // places for those who are turned away, and one that is being looked at.
+  std::vector<Door::Guest> turn() {
+    polls_.clear();
+    door_.watch(polls_);
+    EXPECT_LE(polls_.size(), 1 + 3 * kPlaces + 1);
+    ::poll(polls_.data(), polls_.size(), 10);
+    door_.look(polls_, 0);
+    return door_.work();
+  }
+  void SetUp() override { door_.expect("127.0.0.1"); }
+
+  const TlsContext here_{key_ring().identity(0)}, there_{key_ring().identity(1)};
+  const std::string address_ = "127.0.0.1:" + std::to_string(free_port());
+  Door door_{here_,
+             {.listen = address_,
+              .patience = 10s,
+              .places = kPlaces,
+              .refusal = [](const auto&) { return std::string(); },
+              .report = [](const std::string&) {}}};
+  const AddressList place_ = look_up(parse_address(address_), true);
+  std::vector<std::unique_ptr<Connection>> ends_;
+  std::vector<pollfd> polls_;
+};
+
 // A neighbour that comes with another config again and again takes no more places than strangers.
-TEST(TlsDoor, WhoeverIsTurnedAwayTakesAPlaceOfThoseThatThereAre) {
-  constexpr std::size_t kPlaces = 3;
-  const TlsContext here(key_ring().identity(0)), there(key_ring().identity(1));
-  const auto address = "127.0.0.1:" + std::to_string(free_port());
-  Door door(here, {.listen = address,
-                   .patience = 10s,
-                   .places = kPlaces,
-                   .refusal = [](const auto&) { return std::string(); },
-                   .report = [](const std::string&) {}});
-  door.expect("127.0.0.1");
-  const auto place = look_up(parse_address(address), true);
-  std::vector<std::unique_ptr<Connection>> ends;
-  std::vector<pollfd> polls;
+TEST_F(TlsDoor, WhoeverIsTurnedAwayTakesAPlaceOfThoseThatThereAre) {
   for (std::size_t turned_away = 0; turned_away < 3 * kPlaces;) {
-    if (ends.size() == turned_away) ends.push_back(there.connect(connect_to(*place), "agent-0"));
-    static_cast<void>(ends.back()->shake_hands());
-    polls.clear();
-    door.watch(polls);
-    ASSERT_LE(polls.size(), 1 + kPlaces + 1);  // the listener, and who is being looked at
-    ::poll(polls.data(), polls.size(), 10);
-    door.look(polls, 0);
-    for (auto& guest : door.work()) {
-      door.turn_away(std::move(guest.connection), guest.address, "agent-1", "another run");
+    if (ends_.size() == turned_away) connect();
+    static_cast<void>(ends_.back()->shake_hands());
+    for (auto& guest : turn()) {
+      door_.turn_away(std::move(guest.connection), guest.address, "agent-1", "another run");
       ++turned_away;
     }
   }
+}
+
+// However many knock and say nothing, a handshake that has begun comes to its end.
+TEST_F(TlsDoor, SilenceTakesNoPlaceOfAHandshake) {
+  connect();
+  auto& peer = *ends_.front();
+  while (!peer.has_answered()) static_cast<void>(peer.shake_hands());
+  const auto has_come = [&] {
+    pollfd poll{peer.fd(), POLLIN, 0};
+    return ::poll(&poll, 1, 0) > 0;
+  };
+  while (!has_come()) ASSERT_TRUE(turn().empty());
+  std::vector<FileDescriptor> silent;
+  for (std::size_t i = 0; i < 40 * kPlaces; ++i) {
+    silent.push_back(connect_to(*place_));
+    ASSERT_TRUE(turn().empty());
+  }
+  std::vector<Door::Guest> guests;
+  for (int i = 0; i < 500 && guests.empty(); ++i) {
+    static_cast<void>(peer.shake_hands());
+    guests = turn();
+  }
+  ASSERT_EQ(guests.size(), 1u);
+  EXPECT_EQ(guests.front().names, std::vector<std::string>{"agent-1"});
 }
 
 // Agent 0 has a wrong address of agent 1: it says so, and the others say that it is agent 0 that
