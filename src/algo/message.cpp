@@ -10,8 +10,8 @@
 namespace porter {
 namespace {
 
-template <class Real>
-void add_part(double weight, const Decoded& decoded, std::size_t first, std::span<Real> out) {
+template <class Real, class Vector>
+void add_part(double weight, const Vector& decoded, std::size_t first, std::span<Real> out) {
   const auto add = [weight = static_cast<Real>(weight)](float value, Real& to) {
     to += weight * Real{value};
   };
@@ -82,6 +82,16 @@ void add_decoded(double weight, const Message& message, std::size_t first, std::
 
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out) {
   add_part(weight, message.decoded, first, out);
+}
+
+void add_decoded(double weight, const DecodedView& message, std::size_t first,
+                 std::span<double> out) {
+  add_part(weight, message, first, out);
+}
+
+void add_decoded(double weight, const DecodedView& message, std::size_t first,
+                 std::span<float> out) {
+  add_part(weight, message, first, out);
 }
 
 void check_sent(const Decoded& message, double bound, std::size_t agent, std::uint32_t step) {

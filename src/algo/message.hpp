@@ -14,6 +14,14 @@ struct Message {
   std::size_t bytes = 0;  ///< of the payload, made or not
 };
 
+/// What a message decodes to, wherever it lies.
+struct DecodedView {
+  bool dense = false;
+  std::span<const std::uint32_t> indices;
+  std::span<const float> values;
+  std::span<const std::uint32_t> tile_starts;
+};
+
 /// message <- C(a - b), the difference rounded to float. The sender, too, works with the decoded
 /// bytes. Where they do not travel, they are counted and need not be made.
 void compress_difference(const Compressor& compressor, std::span<const double> a,
@@ -74,6 +82,10 @@ void add_decoded(double weight, const Message& message, std::span<float> out);
 /// vector.
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<double> out);
 void add_decoded(double weight, const Message& message, std::size_t first, std::span<float> out);
+void add_decoded(double weight, const DecodedView& message, std::size_t first,
+                 std::span<double> out);
+void add_decoded(double weight, const DecodedView& message, std::size_t first,
+                 std::span<float> out);
 
 /// Before a message leaves: Error{numeric} if it is longer than `bound`, which says that the agent
 /// has diverged. Infinite and undefined entries are longer than any bound.

@@ -18,6 +18,14 @@ constexpr std::size_t kChunkBytes = 1024;
 template <std::size_t lanes, class Real>
 constexpr std::size_t kSize = lanes * sizeof(double) / sizeof(Real);
 
+// One value at a time: eight of them beside eight sums are more than there are registers with AVX2.
+template <class Real, class Vector>
+PORTER_INLINE inline void add_product(Real weight, const Real* values, Vector& sum) {
+  Vector value;
+  std::memcpy(&value, values, sizeof(Vector));
+  sum += weight * value;
+}
+
 // The sum stays in registers while the senders pass by: what is done to each register is written
 // out, or the compiler would keep them in memory.
 template <std::size_t lanes, class Real, std::size_t... r>
@@ -31,11 +39,9 @@ PORTER_INLINE inline void sum_block(std::index_sequence<r...>,
   for (const auto& [sender, weight] : senders) {
     const Real* row = Q[sender] + first;
     const auto w = static_cast<Real>(weight);
-    Vector values[sizeof...(r)];
-    (std::memcpy(&values[r], row + r * kSize<lanes, Real>, sizeof(Vector)), ...);
     if (next != nullptr)
       (__builtin_prefetch(next[sender] + next_first + r * kSize<lanes, Real>, 0, 2), ...);
-    ((sums[r] += w * values[r]), ...);
+    (add_product(w, row + r * kSize<lanes, Real>, sums[r]), ...);
   }
   (std::memcpy(out + r * kSize<lanes, Real>, &sums[r], sizeof(Vector)), ...);
 }

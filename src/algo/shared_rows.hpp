@@ -19,8 +19,8 @@ class SharedRows {
   SharedRows(std::shared_ptr<SharedMemory> memory, std::size_t dim)
       : memory_(std::move(memory)), dim_(dim) {}
 
-  /// The memory of an agent. As many lines as make the same coordinates of different agents lie in
-  /// different places of a cache (see BasicRows).
+  /// The memory of an agent, an odd number of lines: the same coordinates of different agents lie
+  /// in different places of a cache (see BasicRows), as long as what follows is even.
   static std::size_t bytes(std::size_t channels, std::size_t dim) {
     return (2 * channels * whole_lines<Real>(dim) * sizeof(Real)) | kLineBytes;
   }

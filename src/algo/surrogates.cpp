@@ -52,11 +52,10 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
           "in a network that changes messages are whole states, which a compressor does not send");
   for (const auto agent : team.hosted) incoming_to_hosted_.push_back(link.incoming(agent));
   const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
-  stores_gaps_ = !forgets_ && should_store_gaps(team.agents, kept, dim_);
+  stores_gaps_ = !forgets_ && should_store_gaps<Real>(team.agents, kept, dim_);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
-  if (setup.exchange && !stores_gaps_)
-    if (auto memory = setup.exchange->share(SharedRows<Real>::bytes(channels.size(), dim_)))
-      shared_.emplace(std::move(memory), dim_);
+  if (setup.exchange && are_few(team.agents))
+    share(*setup.exchange, channels.size(), setup.mask == Mask::sweep ? dim_ : kept);
   if (setup.exchange)
     for (const auto sender : setup.exchange->sources())
       shares(sender) ? link_.leave_unread(sender) : copied_.push_back(sender);
@@ -78,6 +77,16 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
     state.previous.resize(shared_ ? team.agents : 0);
     for (std::size_t i = 0; i < team.agents; ++i) state.rows.push_back(state.Q.row(i).data());
   }
+}
+
+template <class Real>
+void Surrogates<Real>::share(Exchange& exchange, std::size_t channels, std::size_t most) {
+  const auto rows = SharedRows<Real>::bytes(channels, dim_);
+  const auto messages = stores_gaps_ ? SharedMessages::bytes(channels, most, dim_) : 0;
+  const auto memory = exchange.share(rows + messages);
+  if (!memory) return;
+  shared_.emplace(memory, dim_);
+  if (stores_gaps_) shared_messages_.emplace(memory, rows, most, dim_);
 }
 
 template <class Real>
@@ -133,6 +142,7 @@ void Surrogates<Real>::move(std::size_t channel, std::size_t agent) {
     add_decoded(1.0, message, first, part);
   }
   state.rows[agent] = row.data();
+  if (shared_messages_) shared_messages_->put(channel, agent, step_, message.decoded);
   shared_->sync();
 }
 
@@ -157,7 +167,7 @@ std::span<const Real> Surrogates<Real>::stored_gap(std::size_t channel, const Ti
   auto& state = channels_[channel];
   const auto gap = tile.of(state.gap.row(tile.agent));
   if (rebuild_ && !unproven_[tile.agent]) {
-    rebuild(state.Q, tile, gap);
+    rebuild(state.rows, tile, gap);
     return gap;
   }
   // Messages go to all places of the tile, time and again, so it is brought to a place of its own
@@ -166,7 +176,10 @@ std::span<const Real> Surrogates<Real>::stored_gap(std::size_t channel, const Ti
   const auto near = streams() ? std::span(gaps).subspan(channel * kTileSize, tile.size) : gap;
   if (streams()) scaled_copy(Real{1}, gap, near);
   for (const auto& [sender, weight] : link_.incoming(tile.agent))
-    add_decoded(weight, link_.message(channel, sender), tile.first, near);
+    if (shares(sender))
+      add_decoded(weight, shared_messages_->get(channel, sender, step_), tile.first, near);
+    else
+      add_decoded(weight, link_.message(channel, sender), tile.first, near);
   if (streams()) scaled_copy(Real{1}, near, gap);
   return near;
 }
@@ -198,12 +211,12 @@ Ahead<Real> Surrogates<Real>::ahead_of(std::size_t channel, std::size_t end) con
 }
 
 template <class Real>
-void Surrogates<Real>::rebuild(const BasicRows<Real>& Q, const Tile& tile,
+void Surrogates<Real>::rebuild(std::span<const Real* const> rows, const Tile& tile,
                                std::span<Real> gap) const {
   std::array<double, kTileSize> sums{};
   const auto sum = std::span(sums).first(tile.size);
   for (const auto& [sender, weight] : link_.incoming(tile.agent))
-    axpy(weight, tile.of(Q.row(sender)), sum);
+    axpy(weight, tile.of(std::span(rows[sender], dim_)), sum);
   scaled_copy(1.0, sum, gap);
 }
 
@@ -302,7 +315,7 @@ std::size_t Surrogates<Real>::mend_gaps(const std::set<std::uint32_t>& repaired)
       for (std::size_t j = 0; j < dim_; ++j) {
         double sum = 0, magnitude = 0;
         for (const auto& [sender, weight] : link_.incoming(agent)) {
-          const double term = weight * double{channel.Q.row(sender)[j]};
+          const double term = weight * double{channel.rows[sender][j]};
           sum += term;
           magnitude += std::abs(term);
         }

@@ -11,6 +11,7 @@
 #include "message_link.hpp"
 #include "mix_rows.hpp"
 #include "porter/core/thread_pool.hpp"
+#include "shared_messages.hpp"
 #include "shared_rows.hpp"
 
 namespace porter {
@@ -28,8 +29,8 @@ namespace porter {
 /// Copies of the Q of agents in other processes are in no cache, so every way through them counts:
 /// they take a message when the gaps are summed up, tile by tile, and where gaps are stored and
 /// nothing reads the copies they take several messages at once. They are proved on the same way,
-/// when a mixing was asked for it. Where gaps are summed up and processes share memory there are no
-/// copies: all read the Q that its own agent moves.
+/// when a mixing was asked for it. Where few agents are in processes that share memory there are no
+/// copies: all read the Q that its own agent moves, and where gaps are stored its messages, too.
 ///
 /// In a network that changes nobody has heard all that another has said, so nobody keeps anything:
 /// Q is zero before every message, and the message is all of the state. Gaps are summed up.
@@ -51,7 +52,7 @@ class Surrogates {
   /// Whether the stored gaps of this step come from Q.
   bool rebuilds() const { return rebuild_; }
   void rebuild_gap(std::size_t channel, const Tile& tile) {
-    rebuild(channels_[channel].Q, tile, tile.of(channels_[channel].gap.row(tile.agent)));
+    rebuild(channels_[channel].rows, tile, tile.of(channels_[channel].gap.row(tile.agent)));
   }
 
   /// Q <- Q + C(S - Q) by a hosted agent's own message. On any thread.
@@ -133,12 +134,14 @@ class Surrogates {
   static constexpr std::size_t kCopyStretch = 2 * kTileSize;
   std::size_t stretches() const { return (dim_ + kCopyStretch - 1) / kCopyStretch; }
 
+  /// With processes of this machine, if they can; `most`: coordinates in a message.
+  void share(Exchange& exchange, std::size_t channels, std::size_t most);
   void start_shared();
   void forget();
   void sum_gaps(std::size_t first, std::size_t size, Gaps& gaps);
   Ahead<Real> ahead_of(std::size_t channel, std::size_t end) const;
   std::span<const Real> stored_gap(std::size_t channel, const Tile& tile, Gaps& gaps);
-  void rebuild(const BasicRows<Real>& Q, const Tile& tile, std::span<Real> gap) const;
+  void rebuild(std::span<const Real* const> rows, const Tile& tile, std::span<Real> gap) const;
   void catch_up(std::size_t channel, std::size_t sender, std::size_t first, std::size_t size);
   Measure measure(std::size_t channel, std::size_t sender, std::size_t first,
                   std::size_t size) const;
@@ -157,6 +160,7 @@ class Surrogates {
   std::vector<std::uint32_t> copied_;  // agents of other processes whose Q are not shared
   bool stores_gaps_, copies_lag_;      // they need not be up to date when the messages are in
   std::optional<SharedRows<Real>> shared_;
+  std::optional<SharedMessages> shared_messages_;  // where gaps are stored, too
   std::uint32_t step_ = 0;
   bool lent_ = true;      // Q of hosted agents, if shared, is in the matrices, for others to set
   bool goes_on_ = false;  // this step follows the last one that was done, and what it left
@@ -172,6 +176,7 @@ template <class Real>
 template <class Work>
 void Surrogates<Real>::mix(const Work& work) {
   const std::size_t agents = team_.hosted.size();
+  if (shared_) shared_->sync();
   if (stores_gaps_) {
     team_.for_each_tile(dim_, [&](const Tile& tile) {
       const auto gaps = gaps_.take();
@@ -182,7 +187,6 @@ void Surrogates<Real>::mix(const Work& work) {
     });
     return;
   }
-  if (shared_) shared_->sync();
   const std::size_t stretch = !copied_.empty() ? kCopyStretch : shared_ ? kTileSize : kTileSize / 2;
   if (proving_) measured_.resize(place_of(stretches(), 0, 0));
   team_.pool.parallel_for((dim_ + stretch - 1) / stretch, [&](std::size_t piece) {
