@@ -32,7 +32,8 @@ PublicBounds public_bounds(const AlgorithmSetup& setup) {
             .scale = start,
             .apart_factor = kUnclippedApart};
   const double root_d = std::sqrt(static_cast<double>(setup.start.size()));
-  const double g = gradients.clip.tau + noise_deviation(gradients) * (root_d + 10);
+  const double most = setup.gathers ? 1 / gradients.momentum : 1;
+  const double g = most * (gradients.clip.tau + noise_deviation(gradients) * (root_d + 10));
   const double rounds = setup.rounds > 0 ? setup.rounds : std::numeric_limits<std::uint32_t>::max();
   const double scale = start + setup.eta * rounds * g;
   const auto omega = setup.compressor.omega(setup.start.size());

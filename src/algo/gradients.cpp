@@ -2,14 +2,12 @@
 #include "porter/algo/gradients.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "core/normal_noise.hpp"
 #include "core/small_subsets.hpp"
 #include "core/vector_math.hpp"
 #include "porter/core/error.hpp"
@@ -131,7 +129,7 @@ void GradientEstimator::estimate(std::span<const std::uint32_t> agents, const Ro
 template <class Real>
 void GradientEstimator::begin(std::span<const std::uint32_t> agents, const BasicRows<Real>& X,
                               std::uint32_t round) {
-  if (shared_secrets_) draw_shared(agents, round);
+  begin_terms(agents, round);
   // An agent that is here alone computes while its message travels.
   if (together_ && agents.size() > 1) compute_together(agents, X, round);
   if (!joined_) return;
@@ -149,6 +147,10 @@ template void GradientEstimator::begin(std::span<const std::uint32_t>, const Bas
                                        std::uint32_t);
 template void GradientEstimator::begin(std::span<const std::uint32_t>, const BasicRows<float>&,
                                        std::uint32_t);
+
+void GradientEstimator::begin_terms(std::span<const std::uint32_t> agents, std::uint32_t round) {
+  if (shared_secrets_) draw_shared(agents, round);
+}
 
 template <class Real>
 void GradientEstimator::compute_together(std::span<const std::uint32_t> agents,
@@ -293,9 +295,16 @@ bool GradientEstimator::prepare_products(Scratch& scratch, std::size_t agent,
 
 void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                                    std::uint32_t round, std::span<double> g) {
+  prepare_mean(scratch, agent, round, g, [&] { return clipped_mean(scratch, agent, x, round, g); });
+}
+
+// `mean` makes g the clipped mean up to the factor that it returns, unless it was released before.
+template <class Mean>
+void GradientEstimator::prepare_mean(Scratch& scratch, std::size_t agent, std::uint32_t round,
+                                     std::span<double> g, const Mean& mean) {
   scales_[agent] = 1;
   if (options_.journal && options_.journal->recall(agent, round, g)) return;
-  scales_[agent] = clipped_mean(scratch, agent, x, round, g);
+  scales_[agent] = mean();
   // A secret stream is drawn from in order, so its noise is added to the whole row at once.
   if (!options_.secure || noise_of(agent, round) == 0) return;
   scale(std::exchange(scales_[agent], 1.0), g);
@@ -303,68 +312,47 @@ void GradientEstimator::prepare_at(Scratch& scratch, std::size_t agent, std::spa
   if (options_.journal) options_.journal->record(agent, round, g);
 }
 
+void GradientEstimator::prepare_clipped(std::size_t agent, std::uint32_t round,
+                                        const SampleTerm& term, std::span<double> g) {
+  const auto scratch = take_for_terms(agent, round);
+  prepare_mean(*scratch, agent, round, g, [&] {
+    const auto batch = request(scratch->batch, agent, round);
+    return clipped_whole(batch, sum_terms(*scratch, agent, batch.factor, term, g), round, g);
+  });
+}
+
 void GradientEstimator::prepare_terms(std::size_t agent, std::uint32_t round,
                                       const SampleTerm& term, std::span<double> g) {
   require(!options_.secure, ErrorKind::privacy,
           "secret noise is made for the mean of clipped gradients, not for other terms");
-  require(!options_.augment, ErrorKind::usage,
-          "algorithm.augment: copies are for methods whose term of a sample is one gradient");
-  const auto scratch = scratch_.take();
-  draw_counted(agent, round, scratch->batch);
-  products_[agent].clear();
-  scratch->term.resize(g.size());
-  std::fill(g.begin(), g.end(), 0.0);
-  for (const auto index : scratch->batch) {
-    term(problem_.sample(agent, index), scratch->term);
-    axpy(1.0, scratch->term, g);
-  }
-  scale(1.0 / static_cast<double>(sampler_of(agent).batch()), g);
+  const auto scratch = take_for_terms(agent, round);
+  scale(sum_terms(*scratch, agent, nullptr, term, g), g);
   scales_[agent] = 1;
 }
 
-void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<double> g) {
-  add_noise(tile, round, g);
-  if (options_.momentum == 1) return;
-  const auto m = tile.of(M_.row(tile.agent));
-  for (std::size_t j = 0; j < g.size(); ++j)
-    g[j] = m[j] = (1 - options_.momentum) * m[j] + options_.momentum * g[j];
+// With the batch of the round.
+ScratchPool<GradientEstimator::Scratch>::Loan GradientEstimator::take_for_terms(
+    std::size_t agent, std::uint32_t round) {
+  require(!options_.augment, ErrorKind::usage,
+          "algorithm.augment: copies are for methods whose term of a sample is one gradient");
+  auto scratch = scratch_.take();
+  draw_counted(agent, round, scratch->batch);
+  products_[agent].clear();
+  return scratch;
 }
 
-void GradientEstimator::append_state(std::vector<NamedRows>& state) {
-  if (options_.momentum != 1) state.push_back({"M", &M_});
-}
-
-void GradientEstimator::add_noise(const Tile& tile, std::uint32_t round,
-                                  std::span<double> g) const {
-  const auto& products = products_[tile.agent];
-  products.write(tile.first, scales_[tile.agent], g);
-  const double left = products.empty() ? scales_[tile.agent] : 1;  // of the factor
-  const double deviation = noise_of(tile.agent, round);
-  if (options_.secure || deviation == 0) return scale(left, g);
-  std::array<float, kTileSize> buffer;
-  const auto noise = std::span(buffer).first(g.size());
-  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
-  scale_and_add(left, deviation, noise, g);
-  if (shares_.empty()) return;
-  for (const auto& [pair, stddev] : shares_[tile.agent]) {
-    NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
-    axpy(stddev, noise, g);
+// The mean is g times what is returned.
+double GradientEstimator::sum_terms(Scratch& scratch, std::size_t agent,
+                                    const std::function<double(double)>* factor,
+                                    const SampleTerm& term, std::span<double> g) {
+  scratch.term.resize(g.size());
+  std::fill(g.begin(), g.end(), 0.0);
+  for (const auto index : scratch.batch) {
+    term(problem_.sample(agent, index), scratch.term);
+    const double by = factor ? (*factor)(std::sqrt(squared_norm(scratch.term))) : 1;
+    if (by != 0) axpy(by, scratch.term, g);  // 0 would keep NaN
   }
-}
-
-void GradientEstimator::release(const Tile& tile, std::uint32_t round, std::span<float> g) const {
-  products_[tile.agent].write(tile.first, scales_[tile.agent], g);
-  const double deviation = noise_of(tile.agent, round);
-  if (options_.secure || deviation == 0) return;
-  std::array<float, kTileSize> buffer;
-  const auto noise = std::span(buffer).first(g.size());
-  NormalNoise(options_.seed, static_cast<std::uint32_t>(tile.agent), round).fill(tile.first, noise);
-  axpy(static_cast<float>(deviation), noise, g);
-  if (shares_.empty()) return;
-  for (const auto& [pair, stddev] : shares_[tile.agent]) {
-    NormalNoise(options_.seed, pair, round, Draw::pair).fill(tile.first, noise);
-    axpy(static_cast<float>(stddev), noise, g);
-  }
+  return 1.0 / static_cast<double>(sampler_of(agent).batch());
 }
 
 std::vector<std::uint32_t> GradientEstimator::draw_batch(std::size_t agent, std::uint32_t round) {
@@ -435,6 +423,12 @@ double GradientEstimator::clipped_mean(Scratch& scratch, std::size_t agent,
     copy_gradient_sum(scratch, agent, x, round, batch, g);
   else
     scale *= gradient_sum(scratch, agent, x, batch, g);
+  return clipped_whole(batch, scale, round, g);
+}
+
+// The mean is g times `scale`; it is clipped as a whole unless its samples were, or nothing is.
+double GradientEstimator::clipped_whole(const BatchRequest& batch, double scale,
+                                        std::uint32_t round, std::span<double> g) const {
   if (batch.factor || options_.clip.kind == Clip::Kind::none) return scale;
   const double factor = factor_of(round)(std::sqrt(squared_norm(g)) * scale);
   if (factor == 0) std::fill(g.begin(), g.end(), 0.0);  // the factor alone would keep NaN
@@ -461,10 +455,8 @@ void GradientEstimator::copy_gradient_sum(Scratch& scratch, std::size_t agent,
     const auto row = batch.first_row + batch.rows[i];
     draw_moves(options_.augment, options_.seed, static_cast<std::uint32_t>(agent), round,
                batch.rows[i], scratch.moves);
-    const auto sample = batch.data[row];
-    scratch.image.assign(pixels, 0.0F);
-    for (std::size_t j = 0; j < sample.values.size(); ++j)
-      scratch.image[sample.sparse ? sample.columns[j] : j] = sample.values[j];
+    scratch.image.resize(pixels);
+    write_features(batch.data[row], scratch.image);
     copies.labels.clear();
     for (std::size_t copy = 0; copy < count; ++copy) {
       const auto targets = batch.data.targets(row);

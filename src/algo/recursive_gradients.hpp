@@ -2,17 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "core/vector_math.hpp"
 #include "team.hpp"
 
 namespace porter {
 
-/// Of a method that adds noise and momentum to gradients itself.
-inline GradientOptions plain_gradients(GradientOptions options) {
-  options.noise_stddev = 0;
+/// Of a method that has momentum of its own.
+inline GradientOptions without_momentum(GradientOptions options) {
   options.momentum = 1;
   return options;
+}
+
+/// Of a method that adds the noise itself, too.
+inline GradientOptions plain_gradients(GradientOptions options) {
+  options.noise_stddev = 0;
+  return without_momentum(std::move(options));
 }
 
 /// out = grad l(x; z) - keep grad l(past; z), weighted; `scratch` is as long as x.
@@ -30,24 +36,29 @@ inline void recursive_difference(const Model& model, const Sample& z, double kee
 ///
 ///   M <- G(X; Z) + (1 - beta) (M - G(X_prev; Z)),   in the first round M = G(X; Z)
 ///
-/// Neither clipped nor noised: a sample would be in two terms of a release.
+/// Its private form clips what one sample z has in both gradients as one vector, so that what is
+/// released has the sensitivity of a mean of clipped gradients; the rest is computed from releases:
+///
+///   M <- (1/b) sum_z clip(g(X; z) - (1 - beta) g(X_prev; z)) + N(0, sigma^2 I) + (1 - beta) M
 class RecursiveGradients {
  public:
   RecursiveGradients(const Problem& problem, const GradientOptions& options, ThreadPool& pool)
       : model_(problem.model),
         beta_(options.momentum),
-        gradients_(problem, plain_gradients(options), pool),
+        gradients_(problem, without_momentum(options), pool),
         previous_(problem.agents, model_.dim()),
         M_(previous_) {}
 
   // As those of GradientEstimator.
-  void begin(std::span<const std::uint32_t>, const Rows&, std::uint32_t) {}
+  void begin(std::span<const std::uint32_t> agents, const Rows&, std::uint32_t round) {
+    gradients_.begin_terms(agents, round);
+  }
   void prepare(std::size_t agent, std::span<const double> x, std::uint32_t round,
                std::span<double> g) {
     const auto past = previous_.row(agent);
     const auto scratch = scratch_.take();
     scratch->resize(x.size());
-    gradients_.prepare_terms(
+    gradients_.prepare_clipped(
         agent, round,
         [&](const Sample& z, std::span<double> term) {
           recursive_difference(model_, z, keep(round), x, past, *scratch, term);

@@ -414,6 +414,7 @@ AlgorithmSetup algorithm_setup(const RunParts& parts, ThreadPool& pool) {
                        .gossip = algorithm.gossip,
                        .local_steps = algorithm.local_steps,
                        .rounds = algorithm.rounds,
+                       .gathers = parts.algorithm().gathers,
                        .trigger = algorithm.trigger.value_or(1),
                        .mask = algorithm.mask,
                        .acceleration = algorithm.acceleration,

@@ -48,6 +48,19 @@ double kept_of(const Compressor& compressor, std::size_t dim, const DrawVector& 
   return std::max(compressor.rho(dim).value_or(0), 1 - lost / all);
 }
 
+// How often a release counts: what recursive momentum keeps of one adds up to 1 / beta of it, while
+// a sample's bracket is about beta of its gradient.
+double gathered(const RunParts& parts) {
+  return parts.algorithm().gathers ? 1 / parts.config.algorithm.momentum : 1;
+}
+
+// Of a whole gradient.
+Clip clip_of(const RunParts& parts) {
+  auto clip = parts.config.algorithm.clip;
+  clip.tau *= gathered(parts);
+  return clip;
+}
+
 /// What the step size depends on, per sample unless said otherwise.
 struct Scales {
   double steepest = 0;   ///< curvature in any direction, without the regulariser
@@ -71,7 +84,7 @@ Scales public_scales(const RunParts& parts, double curvature) {
   require(!config.algorithm.clip.none() && classes > 0, ErrorKind::usage,
           "\"auto\" from public facts needs clipping and classes: without them nobody knows how "
           "large a gradient and a loss can be; give a number");
-  const double tau = config.algorithm.clip.tau;
+  const double tau = clip_of(parts).tau;
   const double bound = curvature * public_square(parts);
   return {bound, bound, tau * tau, exact_log(double(classes))};
 }
@@ -121,13 +134,14 @@ double steepest_at_start(const RunParts& parts, const std::vector<Sample>& rows)
 Scales measured_scales(const RunParts& parts, double curvature) {
   const auto& algorithm = parts.config.algorithm;
   const bool clips = algorithm.clip_target == ClipTarget::sample && !algorithm.clip.none();
+  const auto clip = clip_of(parts);
   const auto rows = some_rows(*parts.data.train);
   std::vector<double> gradient(parts.facts.dim);
   double squares = 0, gradients = 0, losses = 0;
   for (const auto& row : rows) {
     for (const double value : row.values) squares += double{row.weight} * (value * value);
     losses += weighted_loss(*parts.model, parts.start, row, gradient);
-    if (clips) algorithm.clip.apply(gradient);
+    if (clips) clip.apply(gradient);
     gradients += squared_norm(gradient);
   }
   const auto count = static_cast<double>(rows.size());
@@ -164,17 +178,18 @@ Variances gradient_variances(const RunParts& parts, const Scales& scales) {
   const auto agents = static_cast<double>(parts.facts.agents);
   double samples = scales.gradient / static_cast<double>(parts.facts.batch);
   if (algorithm.clip_target == ClipTarget::batch && !algorithm.clip.none())
-    samples = std::min(samples, algorithm.clip.tau * algorithm.clip.tau);
+    samples = std::min(samples, std::pow(clip_of(parts).tau, 2));
   const auto& privacy = *parts.privacy;
   const auto dim = static_cast<double>(parts.facts.dim);
-  const double noise = dim * privacy.own_variance();
+  const double gain = gathered(parts) * gathered(parts);
+  const double noise = gain * dim * privacy.own_variance();
   if (meeting == Meeting::aggregator) return {samples + noise, samples / agents + noise};
   // What a server gets is as much noisier as compression makes it.
   const double sent = meeting == Meeting::server ? parts.facts.compression.omega.value_or(0) : 0;
   // What pairs share is gone in the mean.
   const auto pairs = privacy.pairs();
   const double links = pairs ? 2 * static_cast<double>(pairs->pairs.size()) / agents : 0;
-  const double shared = links * dim * privacy.pair_sigma() * privacy.pair_sigma();
+  const double shared = gain * links * dim * privacy.pair_sigma() * privacy.pair_sigma();
   return {samples + noise + shared, (1 + sent) * (samples + noise) / agents};
 }
 

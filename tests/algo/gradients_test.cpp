@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -181,6 +182,98 @@ TEST(Gradients, TermsOfTheCallerHaveNoSecretNoise) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::privacy);
   }
+}
+
+// Terms that are the gradients themselves: what is clipped, averaged and noised is the same.
+TEST(Gradients, TermsAreClippedAndNoisedLikeGradients) {
+  Fixture f;
+  f.data.weights.assign(60, 0.5F);
+  for (const std::size_t batch : {1, 4})
+    for (const auto target : {ClipTarget::sample, ClipTarget::batch})
+      for (const char* clip : {"smooth:0.3", "linear:0.3", "none"})
+        for (const double noise_stddev : {0.0, 0.5}) {
+          SCOPED_TRACE(testing::Message() << batch << ' ' << clip << ' ' << noise_stddev);
+          const GradientOptions options{.sampler = Fixture::sampler(batch),
+                                        .clip = parse_clip(clip),
+                                        .clip_target = target,
+                                        .noise_stddev = noise_stddev};
+          const auto expected = f.estimate(options);
+          GradientEstimator estimator({*f.model, f.data, 3}, options, f.pool);
+          for (std::size_t agent = 0; agent < 3; ++agent) {
+            std::vector<double> g(8);
+            estimator.prepare_clipped(
+                agent, 1,
+                [&](const Sample& z, std::span<double> term) {
+                  weighted_loss(*f.model, f.X.row(agent), z, term);
+                },
+                g);
+            estimator.release(Tile{agent, 0, 8}, 1, g);
+            EXPECT_LT(squared_distance(g, expected.row(agent)), 1e-20);  // the slack of clipping
+          }
+        }
+}
+
+// One record's term, infinite at first, is worth nothing, and no other is longer than tau.
+TEST(Gradients, ATermThatIsBrokenContributesNothing) {
+  Fixture f;
+  GradientEstimator estimator({*f.model, f.data, 3},
+                              {.sampler = Fixture::sampler(4), .clip = parse_clip("linear:0.5")},
+                              f.pool);
+  std::vector<double> g(8);
+  int number = 0;
+  estimator.prepare_clipped(
+      0, 1,
+      [&](const Sample&, std::span<double> term) {
+        const double values[] = {INFINITY, 1e200, 1e9, NAN};
+        std::ranges::fill(term, values[number++]);
+      },
+      g);
+  estimator.release(Tile{0, 0, 8}, 1, g);
+  EXPECT_EQ(number, 4);
+  EXPECT_NEAR(std::sqrt(squared_norm(g)), 0.5 / 4, 1e-10);  // 1e9; the norm of 1e200 is infinite
+}
+
+TEST(Gradients, ClippedTermsHaveSecretNoiseAndAreInTheJournal) {
+  struct Journal final : ReleaseJournal {
+    bool recall(std::size_t, std::uint32_t round, std::span<double> g) override {
+      if (!rounds.contains(round)) return false;
+      std::ranges::copy(rounds[round], g.begin());
+      return true;
+    }
+    void record(std::size_t, std::uint32_t round, std::span<const double> g) override {
+      rounds[round].assign(g.begin(), g.end());
+    }
+    std::map<std::uint32_t, std::vector<double>> rounds;
+  };
+  Fixture f;
+  Journal journal;
+  const auto secure = std::make_shared<SecureNoise>(0.5, 2.0 / 4, 8);
+  GradientEstimator estimator({*f.model, f.data, 3},
+                              {.sampler = Fixture::sampler(4),
+                               .clip = parse_clip("smooth:1"),
+                               .noise_stddev = 0.5,
+                               .secure = secure,
+                               .journal = &journal},
+                              f.pool);
+  int terms = 0;
+  const auto released = [&](std::uint32_t round) {
+    std::vector<double> g(8);
+    estimator.prepare_clipped(
+        0, round,
+        [&](const Sample&, std::span<double> term) {
+          ++terms;
+          std::ranges::fill(term, 1.0);
+        },
+        g);
+    estimator.release(Tile{0, 0, 8}, round, g);
+    return g;
+  };
+  const auto first = released(1), second = released(2);
+  for (const double value : first) EXPECT_EQ(std::remainder(value, secure->grid()), 0);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(terms, 8);
+  EXPECT_EQ(released(1), first);  // done again after a restart
+  EXPECT_EQ(terms, 8);
 }
 
 TEST(Gradients, InFloatTheyAreTheDoubleOnesRoundedOnceAndTheNoiseIsAddedInFloat) {

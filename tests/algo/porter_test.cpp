@@ -102,6 +102,40 @@ TEST(Motef, IsBeerWithMomentum) {
   EXPECT_NE(after_100("motef", 0.2), after_100("beer", 1));
 }
 
+TEST(Motef, IsPorterDpWithMomentumWhereNothingIsClippedOrNoised) {
+  const auto after_100 = [](const char* algorithm, double momentum) {
+    const auto toy = ToyNetwork{.compressor = "random_k:0.3",
+                                .algorithm = algorithm,
+                                .clip = "none",
+                                .clip_target = ClipTarget::sample,
+                                .momentum = momentum}
+                         .build();
+    for (std::uint32_t round = 1; round <= 100; ++round) toy->algorithm->step(round);
+    return toy->algorithm->iterates();
+  };
+  EXPECT_EQ(after_100("porter-dp", 0.2), after_100("motef", 0.2));
+  EXPECT_NE(after_100("porter-dp", 0.2), after_100("porter-dp", 1));
+}
+
+// Its private form: what is clipped and noised is the gradient, and the low-pass comes after.
+TEST(Motef, WithClippingAndNoiseTracksTheLowPassOfWhatIsReleased) {
+  const auto toy = ToyNetwork{.compressor = "random_k:0.3",
+                              .algorithm = "porter-dp",
+                              .clip = "smooth:0.5",
+                              .clip_target = ClipTarget::sample,
+                              .noise_stddev = 0.4,
+                              .momentum = 0.2}
+                       .build();
+  toy->gradients.momentum = 1;  // of next_gradients: they are the releases
+  std::vector<double> M(7, 0.0);
+  for (std::uint32_t round = 1; round <= 100; ++round) {
+    for (double& value : M) value *= 0.8;
+    axpy(0.2, mean_row(toy->next_gradients(round)), M);
+    toy->algorithm->step(round);
+    ASSERT_LT(distance(mean_row(toy->state("V")), M), 1e-13) << round;
+  }
+}
+
 TEST(MotefVr, IsBeerWhereNothingOfThePastIsKept) {
   const auto after_50 = [](const char* algorithm) {
     const auto toy =
@@ -130,6 +164,65 @@ TEST(MotefVr, HasNoLagOnWholeGradients) {
   const auto one = after_50(0.1), other = after_50(1);
   for (std::size_t i = 0; i < one.agents(); ++i)
     EXPECT_LT(distance(one.row(i), other.row(i)), 1e-5) << i;
+}
+
+// Two runs that differ in the last round by one record of the first agent release what is apart by
+// at most 2 tau / b, whatever that record has in both gradients, and their M is as far apart.
+TEST(MotefVr, OneRecordMovesAReleaseByAtMostTwoTauOverB) {
+  constexpr double kTau = 0.01, kMost = 2 * kTau / 2;
+  double largest = 0;
+  for (std::uint32_t last = 1; last <= 40; ++last) {
+    const auto M = [&](bool replaced) {
+      const auto toy = ToyNetwork{.compressor = "random_k:0.3",
+                                  .algorithm = "motef-vr",
+                                  .clip = "linear:0.01",
+                                  .clip_target = ClipTarget::sample,
+                                  .eta = 2,
+                                  .noise_stddev = 0.2,
+                                  .lambda = 0,
+                                  .momentum = 0.1}
+                           .build();
+      for (std::uint32_t round = 1; round < last; ++round) toy->algorithm->step(round);
+      if (replaced) toy->data.labels[3] = 1 - toy->data.labels[3];
+      toy->algorithm->step(last);
+      return toy->state("M");
+    };
+    const auto a = M(false), b = M(true);
+    largest = std::max(largest, distance(a.row(0), b.row(0)));
+    for (std::size_t agent = 1; agent < a.agents(); ++agent)
+      EXPECT_EQ(squared_distance(a.row(agent), b.row(agent)), 0);
+  }
+  EXPECT_LE(largest, kMost * (1 + 1e-12));  // M is a sum that is rounded
+  EXPECT_GT(largest, 0.9 * kMost);          // the record was drawn, and turned round
+}
+
+// In a round its M is a release and what is left of the M before: noise enters once.
+TEST(MotefVr, IsNoisedLikePorterDp) {
+  const auto last_M = [](double noise_stddev) {
+    const auto toy = ToyNetwork{.algorithm = "motef-vr",
+                                .clip = "smooth:0.5",
+                                .clip_target = ClipTarget::sample,
+                                .noise_stddev = noise_stddev,
+                                .momentum = 0.3}
+                         .build();
+    toy->algorithm->step(1);
+    return toy->state("M");
+  };
+  const auto noisy = last_M(0.7), clean = last_M(0);
+  // The first round is porter-dp's, where the noise of an estimator is known.
+  auto toy = ToyNetwork{.algorithm = "porter-dp",
+                        .clip = "smooth:0.5",
+                        .clip_target = ClipTarget::sample,
+                        .noise_stddev = 0.7}
+                 .build();
+  const auto released = toy->next_gradients(1);
+  toy->gradients.noise_stddev = 0;
+  const auto gradients = toy->next_gradients(1);
+  for (std::size_t i = 0; i < noisy.agents(); ++i) {
+    // Clipping allows norms 1e-10 for their rounding.
+    EXPECT_LT(distance(noisy.row(i), released.row(i)), 1e-10);
+    EXPECT_LT(distance(clean.row(i), gradients.row(i)), 1e-10);
+  }
 }
 
 TEST(Algorithms, EqualBitsForAnyNumberOfThreads) {

@@ -46,6 +46,18 @@ TEST(AutoConsensus, IsHalfOfWhatTheCompressorKeeps) {
   }
 }
 
+// Brackets are beta of a gradient, and so may be their threshold and noise.
+TEST(AutoSteps, KnowWhatMotefVrGathers) {
+  const auto step = [](const char* name, const char* clip, const char* sigma) {
+    return toy_parts({concat("algorithm.name=", name), concat("algorithm.clip=linear:", clip),
+                      "algorithm.clip_target=sample", "algorithm.momentum=0.25",
+                      "privacy.calibration=sigma", concat("privacy.sigma=", sigma)})
+        .config.algorithm.step;
+  };
+  EXPECT_EQ(step("motef-vr", "0.25", "0.0625"), step("porter-dp", "1", "0.25"));
+  EXPECT_LT(step("motef-vr", "1", "0.25"), step("porter-dp", "1", "0.25"));
+}
+
 TEST(AutoSteps, NeitherDivergeNorLeaveAnAgentBehind) {
   for (const char* graph : {"ring", "complete", "erdos-renyi:0.5"})
     for (const auto& info : compressor_table())

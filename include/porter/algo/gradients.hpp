@@ -184,12 +184,18 @@ class GradientEstimator {
     return !products_[agent].empty() && options_.momentum == 1;
   }
 
-  /// prepare for methods whose term of a sample is not one clipped gradient: g becomes the mean of
-  /// term(sample, out) over the batch, where `term` overwrites `out` and does the clipping.
-  /// Error{privacy} with secret noise, which is made for one clipped gradient.
+  /// prepare for methods whose term of a sample is not its gradient: term(sample, out) overwrites
+  /// `out`, and has the sample's weight in it. What gradients are clipped to, secret noise and the
+  /// journal are as with prepare, so one record moves the mean by as much.
   using SampleTerm = std::function<void(const Sample&, std::span<double>)>;
+  void prepare_clipped(std::size_t agent, std::uint32_t round, const SampleTerm& term,
+                       std::span<double> g);
+  /// The same where `term` does the clipping, and may be longer than a clipped gradient:
+  /// Error{privacy} with secret noise, which is made for one of those.
   void prepare_terms(std::size_t agent, std::uint32_t round, const SampleTerm& term,
                      std::span<double> g);
+  /// `begin` for methods with such terms: draws what is secret and shared.
+  void begin_terms(std::span<const std::uint32_t> agents, std::uint32_t round);
 
   void append_state(std::vector<NamedRows>& state);
 
@@ -219,6 +225,12 @@ class GradientEstimator {
                         std::uint32_t round);
   void prepare_at(Scratch& scratch, std::size_t agent, std::span<const double> x,
                   std::uint32_t round, std::span<double> g);
+  template <class Mean>
+  void prepare_mean(Scratch& scratch, std::size_t agent, std::uint32_t round, std::span<double> g,
+                    const Mean& mean);
+  ScratchPool<Scratch>::Loan take_for_terms(std::size_t agent, std::uint32_t round);
+  double sum_terms(Scratch& scratch, std::size_t agent, const std::function<double(double)>* factor,
+                   const SampleTerm& term, std::span<double> g);
   void add_noise(const Tile& tile, std::uint32_t round, std::span<double> g) const;
   void list_shares();
   void draw_shared(std::span<const std::uint32_t> agents, std::uint32_t round);
@@ -238,6 +250,8 @@ class GradientEstimator {
   void take_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);
   double clipped_mean(Scratch& scratch, std::size_t agent, std::span<const double> x,
                       std::uint32_t round, std::span<double> g);
+  double clipped_whole(const BatchRequest& batch, double scale, std::uint32_t round,
+                       std::span<double> g) const;
   void copy_gradient_sum(Scratch& scratch, std::size_t agent, std::span<const double> x,
                          std::uint32_t round, const BatchRequest& batch, std::span<double> g);
   void draw_batch(std::size_t agent, std::uint32_t round, std::vector<std::uint32_t>& batch);

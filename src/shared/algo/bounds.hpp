@@ -11,7 +11,8 @@ namespace porter {
 ///
 ///   g = tau + sigma (sqrt(d) + 10)
 ///
-/// (longer noise: probability below e^-50), and an agent that walks alone gets at most as far as
+/// (longer noise: probability below e^-50), or 1 / beta of that where what is tracked gathers them
+/// (AlgorithmInfo::gathers), and an agent that walks alone gets at most as far as
 ///
 ///   s = 1 + |x0| + eta T g.
 ///

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from slow.cases import ROUNDS, kept_entries
-from slow.messages import all_gradients, clip, compress_rows, mix, stochastic_gradient, sweep_block
+from slow.messages import all_gradients, clip, compress_rows, mix, noise, stochastic_gradient, sweep_block
 from slow.models import GRADIENTS
 from slow.network import mixing_matrix
 from slow.randomness import BATCH, COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
@@ -25,14 +25,20 @@ def gradients(case, data):
 
 
 def recursive_gradients(case, data):
-    """M = G(X; Z) + (1 - beta) (M - G(X_prev; Z)), both gradients on the batch Z of the round."""
+    """M = G(X; Z) + (1 - beta) (M - G(X_prev; Z)), both gradients on the batch Z of the round; what a sample has
+    in both is clipped as one vector, and their mean is noised."""
     M, X_prev = 0.0, None
 
     def estimate(X, t):
         nonlocal M, X_prev
         keep = 0.0 if t == 1 else 1 - case.momentum
-        at_both = lambda i: lambda at: at(X[i]) - (keep * at(X_prev[i]) if keep else 0)
-        M = keep * M + np.array([two_point_gradient(case, data, i, t, at_both(i)) for i in range(case.agents)])
+
+        def released(i):
+            bracket = lambda at: clip(case, at(X[i]) - (keep * at(X_prev[i]) if keep else 0))
+            g = two_point_gradient(case, data, i, t, bracket)
+            return g + noise(case, i, t, len(g)) if case.sigma else g
+
+        M = keep * M + np.array([released(i) for i in range(case.agents)])
         X_prev = X.copy()
         return M
 
