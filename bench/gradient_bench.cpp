@@ -3,6 +3,7 @@
 // and an evaluation. The data have the sizes and the share of zeros of a9a and MNIST.
 #include <benchmark/benchmark.h>
 
+#include <string>
 #include <vector>
 
 #include "core/matmul.hpp"
@@ -21,7 +22,7 @@ Dataset make_data(std::size_t rows, std::size_t features, std::size_t classes, d
   RngStream rng(1, Draw::test, 0, 0);
   Dataset data;
   data.features = features;
-  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(static_cast<double>(c));
+  for (std::size_t c = 0; c < classes; ++c) data.classes.push_back(std::to_string(c));
   if (sparse) data.row_starts.push_back(0);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t j = 0; j < features; ++j) {

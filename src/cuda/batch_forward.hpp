@@ -75,7 +75,7 @@ struct BatchBeginKernel {
 
   std::uint32_t height() const { return 1 + (first.outputs + kWarps - 1) / kWarps; }
   std::size_t bytes() const {
-    const std::size_t counts = (std::size_t{rows.batch} + blocks()) * sizeof(std::uint32_t);
+    const std::size_t counts = (std::size_t{room()} + blocks()) * sizeof(std::uint32_t);
     const std::size_t pieces = std::size_t{kWarps} * kPiece * sizeof(Real);
     return counts < pieces ? pieces : counts;
   }
@@ -91,13 +91,15 @@ struct BatchBeginKernel {
   }
 
  private:
+  /// For the counts of a batch: whole reads of four, so that one does not reach what follows.
+  PORTER_DEVICE std::uint32_t room() const { return (rows.batch + 3) / 4 * 4; }
   PORTER_DEVICE std::uint32_t blocks() const { return (rows.batch + kBlockRows - 1) / kBlockRows; }
 
   PORTER_DEVICE void find_kinds(const Block& block) const {
     const std::size_t agent = block.x;
     const std::uint32_t drawn = rows.count(agent);
     auto* const counts = block.memory_as<std::uint32_t>();
-    std::uint32_t* const dense = counts + rows.batch;
+    std::uint32_t* const dense = counts + room();
     block.each(drawn, [&](std::uint32_t s) { counts[s] = inputs.unequal[rows.row(agent, s)]; });
     block.each((drawn + kBlockRows - 1) / kBlockRows, [&](std::uint32_t b) {
       const std::uint32_t begin = b * kBlockRows;
@@ -128,11 +130,11 @@ struct BatchBeginKernel {
       warp.each([&](std::uint32_t lane) {
         for (std::uint32_t i = lane; i < size; i += Warp::kLanes) piece[i] = w[begin + i];
       });
+      // All lanes do the same, which takes no longer than one of them.
       warp.each([&](std::uint32_t lane) {
-        if (lane != 0) return;
-        Real s = sum[0];
+        Real s = sum[lane];
         for (std::uint32_t i = 0; i < size; ++i) s += piece[i];
-        sum[0] = s;
+        sum[lane] = s;
       });
     }
     warp.each([&](std::uint32_t lane) {

@@ -71,11 +71,8 @@ class DeviceData {
  private:
   static std::vector<float> all_features(const Dataset& data) {
     std::vector<float> values(data.rows() * data.features);
-    for (std::size_t row = 0; row < data.rows(); ++row) {
-      const auto sample = data[row];
-      for (std::size_t i = 0; i < sample.values.size(); ++i)
-        values[row * data.features + (sample.sparse ? sample.columns[i] : i)] = sample.values[i];
-    }
+    for (std::size_t row = 0; row < data.rows(); ++row)
+      write_features(data[row], std::span(values).subspan(row * data.features, data.features));
     return values;
   }
 

@@ -102,7 +102,8 @@ class DeviceGossip {
 
   static bool stores_gaps(const AlgorithmSetup& setup) {
     const std::size_t dim = setup.start.size();
-    return should_store_gaps(setup.problem.agents, setup.compressor.kept(dim).value_or(dim), dim);
+    return should_store_gaps<Real>(setup.problem.agents, setup.compressor.kept(dim).value_or(dim),
+                                   dim);
   }
   static MethodSize size(const AlgorithmSetup& setup, std::size_t matrices, std::size_t channels) {
     return {matrices + channels * (stores_gaps(setup) ? 2 : 1), channels, setup.mask};

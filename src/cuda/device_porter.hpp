@@ -64,7 +64,7 @@ class DevicePorter final : public Algorithm {
         sigma_(setup.gradients.noise_stddev),
         sparse_(setup.compressor.kept(dim_).has_value()),
         same_mask_(setup.mask != Mask::own),
-        stores_gaps_(should_store_gaps(agents_, kept_, dim_)),
+        stores_gaps_(should_store_gaps<Real>(agents_, kept_, dim_)),
         small_(is_small(setup, request)),
         part_(small_         ? Small::kMostParameters
               : stores_gaps_ ? Stored::kPart

@@ -21,7 +21,7 @@ struct DenseLayer {
 struct Perceptron {
   DenseLayer layers[kMaxLayers];
   std::uint32_t count, units;  ///< layers; outputs of all of them
-  ActivationKind activation;
+  Activation activation;
 
   template <class Real>
   PORTER_DEVICE Real activated(Real t) const {

@@ -41,7 +41,7 @@ struct DeviceStage {
   std::uint32_t units, inputs;  ///< and inputs of a unit
   bool has_parameters;
   bool activates, activates_below;  ///< behind it; behind the one that it takes its inputs from
-  ActivationKind activation, activation_below;
+  Activation activation, activation_below;
   std::uint32_t weights, biases;  ///< inside x
   std::uint32_t transposed;       ///< inputs x units, behind x
   std::uint32_t apart;            ///< among what is kept apart of a sample's gradient

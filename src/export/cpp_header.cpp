@@ -127,10 +127,19 @@ std::string scaling_code(const FeatureScaling& scaling) {
   return "inline void scale(Features&) {}\n";
 }
 
-const char* activation_code(ActivationKind kind) {
-  return kind == ActivationKind::sigmoid ? "1 / (1 + std::exp(-t))"
-         : kind == ActivationKind::tanh  ? "std::tanh(t)"
-                                         : "t <= 0 ? 0 : t";
+std::string activation_code(const Activation& activation) {
+  switch (activation.kind) {
+    case ActivationKind::sigmoid:
+      return "1 / (1 + std::exp(-t))";
+    case ActivationKind::tanh:
+      return "std::tanh(t)";
+    case ActivationKind::relu:
+      return "t <= 0 ? 0 : t";
+    case ActivationKind::tempered:
+      break;
+  }
+  return fmt::format("{} / (1 + std::exp(-{} * t)) - {}", shortest(activation.scale),
+                     shortest(activation.rate), shortest(activation.offset));
 }
 
 std::string answer_code(const ModelCard& card, const FlatModel& flat) {

@@ -25,7 +25,7 @@ enum class Answer {
 
 struct FlatModel {
   std::vector<AffineLayer> layers = {};  ///< an activation between two
-  ActivationKind activation = ActivationKind::sigmoid;
+  Activation activation = {};
   Answer answer = Answer::scores;
   std::size_t features = 0;  ///< of the table; the column of ones is in the biases
   /// What predictions are to be scaled back by, one for each target.

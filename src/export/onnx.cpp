@@ -182,9 +182,15 @@ class OnnxExport {
   }
 
   OnnxName activation(const OnnxName& values) {
-    return graph_.add(flat_.activation == ActivationKind::sigmoid ? "Sigmoid"
-                      : flat_.activation == ActivationKind::tanh  ? "Tanh"
-                                                                  : "Relu",
+    const auto& [kind, scale, rate, offset] = flat_.activation;
+    if (kind == ActivationKind::tempered) {
+      const auto faster = graph_.add("Mul", {values, number(rate, real_)});
+      const auto wider = graph_.add("Mul", {graph_.add("Sigmoid", {faster}), number(scale, real_)});
+      return graph_.add("Sub", {wider, number(offset, real_)});
+    }
+    return graph_.add(kind == ActivationKind::sigmoid ? "Sigmoid"
+                      : kind == ActivationKind::tanh  ? "Tanh"
+                                                      : "Relu",
                       {values});
   }
 

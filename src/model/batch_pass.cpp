@@ -91,7 +91,7 @@ template <class Real>
 void BatchPass<Real>::forward() {
   weights_.apply(memory_.inputs, activation(1));
   for (std::size_t l = 1; l < layers_.size(); ++l) {
-    layers_.activation.apply(activation(l));
+    activate(layers_.activation, activation(l));
     weights_.apply(l + 1, rows(), activation(l), activation(l + 1));
   }
 }
@@ -104,7 +104,7 @@ void BatchPass<Real>::backward() {
     std::fill(below.begin(), below.end(), Real{0});
     multiply_add<Real>(rows(), layer.inputs, layer.outputs, {delta(l).data(), layer.outputs, 1},
                        layer.weights_of(x_).data(), layer.inputs, below.data(), layer.inputs);
-    layers_.activation.times_slope(activation(l - 1), below);
+    multiply_by_slope(layers_.activation, activation(l - 1), below);
   }
 }
 

@@ -117,7 +117,7 @@ std::span<float> FloatPass::first_layer(const Bundle& bundle) {
   for (std::size_t i = 0; i < labels_.size(); ++i)
     std::copy(biases.begin(), biases.end(), out.begin() + i * n);
   inputs_.add_product(n, weights.data(), bundle.column_sums, out.data());
-  if (layers_->size() > 1) layers_->activation.apply(out);
+  if (layers_->size() > 1) activate(layers_->activation, out);
   return out;
 }
 
@@ -133,7 +133,7 @@ std::span<float> FloatPass::other_layers(const Bundle& bundle, std::size_t point
       std::copy(biases.begin(), biases.end(), out.begin() + i * n);
     multiply_add<float>(labels_.size(), n, inputs, in, weights.data(), n, out.data(), n);
     if (l + 1 == levels.size()) return out;
-    layers_->activation.apply(out);
+    activate(layers_->activation, out);
     std::swap(above_, below_);
     in = {below_.data(), n, 1};
   }

@@ -26,7 +26,7 @@ const std::vector<std::string>& published_layers() {
 // A layer as it is written: either a stage without its shapes, or an activation.
 struct LayerSpec {
   Stage stage = {};
-  std::optional<ActivationKind> activation = {};
+  std::optional<Activation> activation = {};
 };
 
 std::optional<std::size_t> number_up_to(std::string_view text, std::size_t most) {
@@ -97,14 +97,15 @@ std::optional<Stage> parse_stage(const Spec& spec) {
 }
 
 LayerSpec parse_layer(std::string_view text) {
-  for (const auto& [name, kind] : Choices<ActivationKind>::table)
-    if (name == text) return {.activation = kind};
-  const auto stage = parse_stage(split_spec(text));
+  const auto spec = split_spec(text);
+  if (find_choice<ActivationKind>(text) || spec.name == choice_text(ActivationKind::tempered))
+    return {.activation = parse_activation(text)};
+  const auto stage = parse_stage(spec);
   require(stage.has_value(), ErrorKind::usage,
           "expected conv:FILTERSxKERNEL/STRIDE+PADDING (stride 1 and padding 0 unless given), ",
           "maxpool:KERNEL/STRIDE or avgpool:KERNEL/STRIDE (stride as the kernel unless given), ",
-          "groupnorm:GROUPS, dense:UNITS, tanh, relu or sigmoid, such as conv:16x8/2+2, with a ",
-          "padding below the kernel; found \"", text, "\"");
+          "groupnorm:GROUPS, dense:UNITS, tanh, relu, sigmoid or tempered:S:T:O, such as ",
+          "conv:16x8/2+2, with a padding below the kernel; found \"", text, "\"");
   return {.stage = *stage};
 }
 
@@ -162,7 +163,7 @@ LayerStack::LayerStack(const std::vector<std::string>& specs, const ImageShape& 
                        std::size_t scores) {
   check_count(specs);
   const auto add_layer = [&](const LayerSpec& layer) {
-    if (layer.activation) return activate(*layer.activation);
+    if (layer.activation) return add(*layer.activation);
     auto stage = layer.stage;
     stage.in = stages.empty() ? MapShape{image.height, image.width, 1} : stages.back().out;
     add(stage);
@@ -194,11 +195,11 @@ void LayerStack::add(Stage stage) {
   stages.push_back(stage);
 }
 
-void LayerStack::activate(ActivationKind kind) {
+void LayerStack::add(const Activation& activation) {
   require(!stages.empty() && !stages.back().activation, ErrorKind::usage,
           "an activation stands behind a layer that has none; found ",
           stages.empty() ? "it in front" : "two in a row");
-  stages.back().activation = kind;
+  stages.back().activation = activation;
 }
 
 LayerStack stack_of(const ModelOptions& options, std::size_t features, std::size_t scores) {

@@ -19,8 +19,30 @@ void sigmoid(std::span<Real> t) {
 }
 
 template <class Real>
-void multiply_by_slope(ActivationKind kind, std::span<const Real> a, std::span<Real> delta) {
-  switch (kind) {
+void tempered_sigmoid(const Activation& activation, std::span<Real> t) {
+  const auto scale = static_cast<Real>(activation.scale), rate = static_cast<Real>(activation.rate),
+             offset = static_cast<Real>(activation.offset);
+  for (Real& value : t) value = -rate * value;
+  exp_in_place(t);
+  for (Real& value : t) value = scale / (1 + value) - offset;
+}
+
+// With b = a + offset, which is scale * sigmoid(rate * t), it is rate / scale * b (scale - b).
+template <class Real>
+void multiply_by_tempered_slope(const Activation& activation, std::span<const Real> a,
+                                std::span<Real> delta) {
+  const auto scale = static_cast<Real>(activation.scale),
+             offset = static_cast<Real>(activation.offset);
+  const Real steepness = static_cast<Real>(activation.rate) / scale;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Real b = a[i] + offset;
+    delta[i] *= steepness * (b * (scale - b));
+  }
+}
+
+template <class Real>
+void multiply_all(const Activation& activation, std::span<const Real> a, std::span<Real> delta) {
+  switch (activation.kind) {
     case ActivationKind::sigmoid:
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] *= a[i] * (1 - a[i]);
       return;
@@ -29,36 +51,44 @@ void multiply_by_slope(ActivationKind kind, std::span<const Real> a, std::span<R
       return;
     case ActivationKind::relu:
       for (std::size_t i = 0; i < a.size(); ++i) delta[i] = a[i] <= 0 ? 0 : delta[i];
+      return;
+    case ActivationKind::tempered:
+      multiply_by_tempered_slope(activation, a, delta);
   }
 }
 
 template <class Real>
-void activate(ActivationKind kind, std::span<Real> t) {
-  switch (kind) {
+void activate_all(const Activation& activation, std::span<Real> t) {
+  switch (activation.kind) {
     case ActivationKind::sigmoid:
       return sigmoid(t);
     case ActivationKind::tanh:
       return tanh_in_place(t);
     case ActivationKind::relu:
       for (Real& value : t) value = value <= 0 ? 0 : value;  // NaN stays: divergence must show
+      return;
+    case ActivationKind::tempered:
+      tempered_sigmoid(activation, t);
   }
 }
 
 }  // namespace
 
-void Activation::apply(std::span<double> t) const { activate(kind_, t); }
-void Activation::apply(std::span<float> t) const { activate(kind_, t); }
+void activate(const Activation& activation, std::span<double> t) { activate_all(activation, t); }
+void activate(const Activation& activation, std::span<float> t) { activate_all(activation, t); }
 
-void Activation::times_slope(std::span<const double> a, std::span<double> delta) const {
-  multiply_by_slope(kind_, a, delta);
+void multiply_by_slope(const Activation& activation, std::span<const double> a,
+                       std::span<double> delta) {
+  multiply_all(activation, a, delta);
 }
-void Activation::times_slope(std::span<const float> a, std::span<float> delta) const {
-  multiply_by_slope(kind_, a, delta);
+void multiply_by_slope(const Activation& activation, std::span<const float> a,
+                       std::span<float> delta) {
+  multiply_all(activation, a, delta);
 }
 
 Layers::Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
-               ActivationKind activation_kind)
-    : activation(activation_kind) {
+               const Activation& hidden)
+    : activation(hidden) {
   std::size_t inputs = features;
   for (const auto outputs : widths) {
     require(outputs > 0, ErrorKind::usage, "model.hidden: a layer needs at least one unit");

@@ -40,17 +40,12 @@ struct Layer {
 
 /// An activation in place, and its derivative as a function of its value: delta *= activation'.
 /// NaN stays NaN, so that a broken weight or feature shows in the loss and in the norm.
-class Activation {
- public:
-  explicit Activation(ActivationKind kind) : kind_(kind) {}
-  void apply(std::span<double> t) const;
-  void apply(std::span<float> t) const;
-  void times_slope(std::span<const double> a, std::span<double> delta) const;
-  void times_slope(std::span<const float> a, std::span<float> delta) const;
-
- private:
-  ActivationKind kind_;
-};
+void activate(const Activation& activation, std::span<double> t);
+void activate(const Activation& activation, std::span<float> t);
+void multiply_by_slope(const Activation& activation, std::span<const double> a,
+                       std::span<double> delta);
+void multiply_by_slope(const Activation& activation, std::span<const float> a,
+                       std::span<float> delta);
 
 struct Layers {
   std::vector<Layer> list;
@@ -58,7 +53,7 @@ struct Layers {
   std::size_t dim = 0;
 
   Layers(std::size_t features, const std::vector<std::size_t>& widths, bool biased,
-         ActivationKind activation_kind);
+         const Activation& hidden);
   std::size_t size() const { return list.size(); }
 };
 

@@ -108,7 +108,7 @@ ModelOptions parse_options(const Keys& keys) {
   ModelOptions options{.name = keys.text("name"),
                        .lambda = keys.number("lambda"),
                        .hidden = keys.counts("hidden"),
-                       .activation = parse_choice<ActivationKind>(keys.text("activation"))};
+                       .activation = parse_activation(keys.text("activation"))};
   if (!keys.get("loss").is_null()) options.loss = parse_choice<LossKind>(keys.text("loss"));
   const auto& info = find_model(options.name);
   if (info.takes_layers) options.layers = keys.texts("layers");
@@ -210,7 +210,7 @@ std::string card_json(const ModelCard& card) {
                 {{"name", card.model.name},
                  {"lambda", card.model.lambda},
                  {"hidden", card.model.hidden},
-                 {"activation", choice_text(card.model.activation)},
+                 {"activation", to_string(card.model.activation)},
                  {"loss", card.model.loss ? Json(choice_text(*card.model.loss)) : Json(nullptr)}}},
                {"features", card.features},
                {"classes", card.classes},

@@ -25,7 +25,7 @@ SamplePass<Real>::SamplePass(const Layers& layers, std::span<const Real> x, cons
       multiply(layer.outputs, layer.inputs, W.data(), level(l - 1).data(), out.data());
     }
     for (std::size_t o = 0; o < c.size(); ++o) out[o] += c[o];
-    if (l < layers.size()) layers.activation.apply(out);
+    if (l < layers.size()) activate(layers.activation, out);
   }
 }
 
@@ -42,7 +42,7 @@ void SamplePass<Real>::for_each_layer(const Write& write) {
     std::fill(below.begin(), below.end(), 0.0);
     for (std::size_t o = 0; o < layer.outputs; ++o)
       axpy(delta[o], W.subspan(o * layer.inputs, layer.inputs), below);
-    layers_.activation.times_slope(a, below);
+    multiply_by_slope(layers_.activation, a, below);
     std::copy(below.begin(), below.end(), a.begin());
   }
 }

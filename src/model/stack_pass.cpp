@@ -102,7 +102,7 @@ void StackPass<Real>::forward() {
       dense_forward(s);
     else
       for (std::size_t i = 0; i < rows_; ++i) forward(s, i);
-    if (const auto kind = stages()[s].activation) Activation(*kind).apply(level(s + 1));
+    if (const auto& activation = stages()[s].activation) activate(*activation, level(s + 1));
   }
 }
 
@@ -137,7 +137,7 @@ void StackPass<Real>::backward(Gradients gradients) {
   for (std::size_t s = stages().size(); s-- > first_;) {
     const auto& stage = stages()[s];
     if (stage.activation)
-      Activation(*stage.activation).times_slope(std::span<const Real>(level(s + 1)), delta(s + 1));
+      multiply_by_slope(*stage.activation, std::span<const Real>(level(s + 1)), delta(s + 1));
     if (is_apart(stage) && gradients == Gradients::apart)
       for (std::size_t i = 0; i < rows_; ++i) {
         const auto own = apart(s, i);

@@ -37,7 +37,7 @@ Meaning meaning_of(const ModelOptions& model, const std::vector<std::string>& cl
                      {"data.bias", scaling.bias ? "true" : "false"}};
   if (find_model(model.name).layered) {
     meaning["model.hidden"] = fmt::format("[{}]", fmt::join(model.hidden, ", "));
-    meaning["model.activation"] = choice_text(model.activation);
+    meaning["model.activation"] = to_string(model.activation);
   }
   if (find_model(model.name).takes_images) {
     meaning["model.layers"] = fmt::format("[{}]", fmt::join(model.layers, ", "));

@@ -69,7 +69,7 @@ TEST_P(AgentRunAs, AFolderOlderThanWhatNeighboursHoldIsRefused) {
 // The first message that holds the third round's release: what was sent before it is no secret of
 // the third round, and an agent that knows of two rounds may start; after it, no more.
 TEST_P(AgentRunAs, TheLastMessageThatAnOldFolderMayHaveSentIsExact) {
-  const bool sends_first = says("porter-dp dp-dsgd dsgt", GetParam());
+  const bool sends_first = says("porter-dp motef-vr dp-dsgd dsgt", GetParam());
   const auto first_with_it = 2 * gossip_ + (sends_first ? 2 : 1);
   start_other(set_);
   auto with = hooks({.death = std::pair{Moment::before_post, first_with_it}});
@@ -86,7 +86,8 @@ TEST_P(AgentRunAs, TheLastMessageThatAnOldFolderMayHaveSentIsExact) {
 // One that sends before it releases, and one that sends what it releases; the others are like them.
 std::vector<const char*> methods() {
   if (kSanitized) return {"porter-dp", "choco-sgd"};
-  return {"porter-dp", "porter-sweep", "sweep-led", "choco-sgd", "dp-dsgd", "dsgt", "deepsqueeze"};
+  return {"porter-dp", "motef-vr", "porter-sweep", "sweep-led",
+          "choco-sgd", "dp-dsgd",  "dsgt",         "deepsqueeze"};
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](const auto& test) {
@@ -94,6 +95,27 @@ INSTANTIATE_TEST_SUITE_P(Methods, AgentRunAs, testing::ValuesIn(methods()), [](c
   std::erase(name, '-');
   return name;
 });
+
+TEST_F(AgentRunTest, ANetworkOverImagesHasTheBitsOfTheSimulation) {
+  const std::vector<std::string> set = {
+      "algorithm.name=porter-gc", "agent.require_noise=false", "data.image=3x41",
+      "model.name=layers",
+      "model.layers=[\"conv:4x3/2+1\",\"tempered:1.58:3:0.71\",\"maxpool:2/1\",\"dense:3\"]"};
+  start_other(set);
+  EXPECT_EQ(run(dir_ / "a", set), "finished");
+  other_.join();
+  EXPECT_EQ(other_ending_, "finished");
+  auto alone = options(0, set).config;
+  alone.run.engine = EngineKind::simulate;
+  Trainer simulation(assemble(alone));
+  EXPECT_EQ(train_in(dir_ / "sim", simulation), TrainStatus::finished);
+  const auto expected = load_npz(dir_ / "sim" / "model.npz").at("X");
+  auto found = load_npz(dir_ / "a" / "model.npz").at("X").values;
+  const auto other = load_npz(dir_ / "b" / "model.npz").at("X").values;
+  found.insert(found.end(), other.begin(), other.end());
+  ASSERT_EQ(expected.shape[0], 2U);
+  EXPECT_EQ(found, expected.values);
+}
 
 // Its checkpoint is older than what it had seen of its neighbours when it was killed. They, from a
 // backup, would not be told of rounds that they have released.

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent/agent_data.hpp"
 #include "comm/tls.hpp"
 #include "io/file.hpp"
 #include "porter/agent/agent.hpp"
@@ -17,6 +18,7 @@
 #include "porter/privacy/ledger.hpp"
 #include "says.hpp"
 #include "temp_dir.hpp"
+#include "train/accountant_cache.hpp"
 
 namespace porter {
 
@@ -187,6 +189,17 @@ checkpoint = "every:2"
 evaluate = "end"
 )";
 
+// What the agent would load and compute of its privacy, once: it starts again and again.
+inline Sources its_data(const AgentOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::string, RunData> known;
+  static const auto accounts = std::make_shared<AccountantCache>();
+  const std::lock_guard lock(mutex);
+  auto& data = known[concat(options.index, to_toml(options.config))];
+  if (!data.train) data = own_data(options);
+  return {.data = data, .accounts = accounts};
+}
+
 // Two agents, a wire between them, and a folder for each.
 class AgentRunTest : public testing::Test {
  protected:
@@ -224,12 +237,15 @@ peers = [{name = "a", address = "x:1"}, {name = "b", address = "x:2"}]
   // How agent 0 ends in this folder.
   std::string run(const fs::path& folder, const std::vector<std::string>& overrides = {},
                   const WireEnd::Plan& plan = {}) {
-    return ending([&] { run_agent(options(0, overrides), folder, hooks(plan)); });
+    return ending([&] {
+      const auto set = options(0, overrides);
+      run_agent(set, folder, hooks(plan), its_data(set));
+    });
   }
 
   void start_other(const std::vector<std::string>& overrides = {}) {
     other_ = std::thread([this, set = options(1, overrides), with = hooks()] {
-      other_ending_ = ending([&] { run_agent(set, dir_ / "b", with); });
+      other_ending_ = ending([&] { run_agent(set, dir_ / "b", with, its_data(set)); });
     });
   }
   ~AgentRunTest() override {

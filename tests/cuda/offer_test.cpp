@@ -38,6 +38,9 @@ TEST(CudaOffer, TakesWhatItHas) {
 TEST(CudaOffer, RefusesTheRestByName) {
   EXPECT_TRUE(is_refused({"algorithm.name=lead", "algorithm.compressor=\"qsgd:6\""},
                          "does not offer algorithm.name = \"lead\"; it has porter-dp, "));
+  EXPECT_TRUE(is_refused({"algorithm.name=motef-vr", "algorithm.clip=smooth:1", "privacy.sigma=1",
+                          "privacy.calibration=sigma"},
+                         "does not offer algorithm.name = \"motef-vr\""));
   EXPECT_TRUE(is_refused({"algorithm.name=dsgd", "network.dropout=0.1"}, "a network that changes"));
   EXPECT_TRUE(is_refused({"privacy.sampler=poisson"},
                          "privacy.sampler = \"poisson\" with algorithm.batch = 1"));

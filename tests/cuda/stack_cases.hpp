@@ -25,6 +25,7 @@ inline std::vector<Case> stack_cases() {
       {"norms", {"conv:4x3+1", "groupnorm:2", "tanh", "maxpool:2", "groupnorm:4", "dense:5"}},
       {"a norm first", {"groupnorm:1", "relu", "conv:2x3/2", "tanh"}},
       {"dense", {"dense:7", "tanh", "dense:6", "sigmoid"}},
+      {"tempered", {"conv:3x3/1+1", "tempered:1.58:3:0.71", "dense:5", "tempered:1:4:0.5"}},
       {"no layers of one's own", {}},
   };
   std::vector<Case> cases;

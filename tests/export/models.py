@@ -205,6 +205,7 @@ def all_models(shop, linear_only=False):
     yield shop.without_schema("plain_unit", logistic, 2, "unit")
     yield shop.with_schema("schema_unit", softmax, three, "unit", bias=False)
     yield shop.without_schema("plain_relu", 'name = "mlp"\nhidden = [5, 4]\nactivation = "relu"', 3, "standard")
+    yield shop.without_schema("plain_tempered", 'name = "mlp"\nhidden = [5, 4]\nactivation = "tempered:1.58:3:0.71"', 3)
     yield shop.without_schema("plain_values", 'name = "mlp"\nhidden = [4]\nactivation = "tanh"\nloss = "huber"', 0)
     yield shop.with_schema("schema_relu", 'name = "mlp"\nhidden = [5]\nactivation = "relu"', three, "none")
     yield shop.with_schema("schema_values", 'name = "mlp"\nhidden = [4]\nloss = "squared"', None, "spectral")

@@ -10,7 +10,7 @@ std::vector<std::string> fuzz_seeds() {
   return {porter::to_toml(porter::parse_config("", "seed.toml")),
           porter::to_toml(porter::parse_config(
               "[algorithm]\nname = \"porter-dp\"\n[privacy]\nnoise = \"secure\"\n"
-              "[model]\nname = \"mlp\"\nhidden = [8, 4]\n",
+              "[model]\nname = \"mlp\"\nhidden = [8, 4]\nactivation = \"tempered:1.58:3:0.71\"\n",
               "seed.toml")),
           porter::to_toml(
               porter::parse_config("[model]\nname = \"layers\"\nlayers = [\"conv:4x3/2+1\", "

@@ -7,7 +7,9 @@
 #include "porter/model/saved_model.hpp"
 
 std::vector<std::string> fuzz_seeds() {
-  const porter::ModelCard mlp{.model = {.name = "mlp", .hidden = {3}},
+  const porter::ModelCard mlp{.model = {.name = "mlp",
+                                        .hidden = {3},
+                                        .activation = porter::tempered_sigmoid(1.58, 3, 0.71)},
                               .features = 4,
                               .classes = {"a", "b"},
                               .origin = {{"method", "porter-dp"}}};

@@ -149,11 +149,18 @@ void add_images(Digests& digests) {
 void add_image_models(Digests& digests) {
   const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
   const std::vector<std::uint32_t> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-  for (const auto& options : {ModelOptions{.name = "cnn", .image = {28, 28}},
-                              {.name = "layers",
-                              .layers = {"conv:6x3/1+1", "groupnorm:3", "relu", "avgpool:2/1",
-                                         "conv:3x2", "sigmoid", "dense:7", "tanh"},
-                              .image = {13, 37}}}) {
+  const std::pair<const char*, ModelOptions> models[] = {
+      {"cnn", {.name = "cnn", .image = {28, 28}}},
+      {"layers",
+       {.name = "layers",
+        .layers = {"conv:6x3/1+1", "groupnorm:3", "relu", "avgpool:2/1", "conv:3x2", "sigmoid",
+                   "dense:7", "tanh"},
+        .image = {13, 37}}},
+      {"tempered",
+       {.name = "layers",
+        .layers = {"conv:6x3/2", "tempered:1.58:3:0.71", "dense:7", "tempered:1:4:0.5"},
+        .image = {13, 37}}}};
+  for (const auto& [name, options] : models) {
     const auto pixels = options.image.pixels();
     Dataset data;
     data.features = pixels;
@@ -173,7 +180,7 @@ void add_image_models(Digests& digests) {
     Digest digest;
     digest.add(std::span<const double>(wide));
     digest.add(std::span<const float>(narrow));
-    digests["network " + options.name] = digest.text();
+    digests[concat("network ", name)] = digest.text();
   }
 }
 

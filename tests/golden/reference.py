@@ -63,7 +63,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     check_philox()
     for name in ("porter_gc_top_k_smooth", "porter_gc_mlp", "choco_sgd_mlp_tanh", "beer_linear_squared",
-                 "choco_sgd_linear_cauchy", "porter_dp_mlp_huber"):
+                 "choco_sgd_linear_cauchy", "porter_dp_mlp_huber", "porter_gc_mlp_tempered"):
         check_gradients(next(case for case in CASES if case.name == name))
     for name in sorted({case.data for case in CASES}):
         write = write_csv if name.endswith(".csv") else write_libsvm

@@ -104,6 +104,9 @@ const std::vector<SumCase>& sum_cases() {
       {"mlp 2",
        {.name = "mlp", .lambda = 0.05, .hidden = {4, 6}, .activation = ActivationKind::tanh},
        3},
+      {"mlp tempered",
+       {.name = "mlp", .hidden = {9, 5}, .activation = tempered_sigmoid(1.58, 3, 0.71)},
+       3},
       {"mlp 3", {.name = "mlp", .hidden = {17, 3, 9}, .activation = ActivationKind::relu}, 11},
       {"mlp 4",
        {.name = "mlp", .hidden = {8, 16, 24, 70}, .activation = ActivationKind::sigmoid},
@@ -123,6 +126,10 @@ const std::vector<SumCase>& sum_cases() {
       {"layers squared",
        {.name = "layers", .layers = {"conv:4x1", "tanh"}, .loss = LossKind::squared},
        0},
+      {"layers tempered",
+       {.name = "layers",
+        .layers = {"conv:5x3/1+1", "tempered:1.58:3:0.71", "dense:6", "tempered:1:4:0.5"}},
+       3},
       {"layers that are dense", {.name = "layers", .layers = {"dense:6", "tanh"}}, 2},
   };
   return all;

@@ -130,6 +130,17 @@ TEST(SavedModel, SaysWhatItsImagesWentThrough) {
                    "makes 393 features, ones included, and the model has 394"));
 }
 
+TEST(SavedModel, ItsCardHasTheParametersOfItsActivation) {
+  auto card = card_of("mlp");
+  card.model.activation = tempered_sigmoid(1.58, 3, 0.71);
+  auto json = card_json(card);
+  EXPECT_EQ(parse_card(json, "card").model.activation, card.model.activation);
+  const std::string text = "tempered:1.58:3.0:0.71";
+  json.replace(json.find(text), text.size(), "tempered:1.58:0:0.71");
+  EXPECT_TRUE(says(what_fails([&] { parse_card(json, "card"); }),
+                   "card: expected tempered:S:T:O with S and T from 0.001 to 1000"));
+}
+
 TEST(SavedModel, HandsOutFiniteNumbersOnly) {
   const TempDir folder;
   const auto text = card_json(card_of("logistic"));

@@ -40,6 +40,15 @@ same)
   "$@" -n 3 "$porter" run c.toml $unlike --set run.engine=mpi --out unlike.mpi > log 2>&1 ||
     { cat log; exit 1; }
   same unlike.1 unlike.mpi
+  # A network over images, an agent per rank.
+  images="--set data.image=3x41 --set model.name=layers
+    --set model.layers=['conv:4x3/2+1','tempered:1.58:3:0.71','maxpool:2/1','dense:3','tanh']"
+  for precision in double float; do
+    "$porter" run c.toml $images --set run.precision=$precision --out images.$precision > log 2>&1
+    "$@" -n 5 "$porter" run c.toml $images --set run.precision=$precision --set run.engine=mpi \
+      --out images.$precision.mpi > log 2>&1 || { cat log; exit 1; }
+    same images.$precision images.$precision.mpi
+  done
   "$@" -n 1 "$porter" run c.toml --set run.engine=mpi --trace nowhere/t --out traced > log 2>&1 && exit 1
   grep -q "cannot create nowhere/t.0" log || { cat log; exit 1; }
   ;;

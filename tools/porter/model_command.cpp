@@ -21,7 +21,7 @@ std::string kind_text(const ModelCard& card) {
   std::string text = card.model.name;
   if (find_model(card.model.name).layered)
     text += fmt::format(", hidden layers {}, {}", fmt::join(card.model.hidden, ", "),
-                        choice_text(card.model.activation));
+                        to_string(card.model.activation));
   if (find_model(card.model.name).takes_images)
     text += fmt::format(" over images of {}", to_string(card.model.image));
   if (!card.model.layers.empty()) text += fmt::format(", {}", fmt::join(card.model.layers, ", "));

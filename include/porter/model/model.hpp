@@ -14,6 +14,7 @@
 #include "porter/core/choice.hpp"
 #include "porter/data/dataset.hpp"
 #include "porter/data/image.hpp"
+#include "porter/model/activation.hpp"
 #include "porter/model/outer_products.hpp"
 
 namespace porter {
@@ -154,15 +155,6 @@ class Model {
 double weighted_loss(const Model& model, std::span<const double> x, const Sample& sample,
                      std::span<double> gradient);
 
-/// The [model] section of a config.
-enum class ActivationKind { sigmoid, tanh, relu };
-template <>
-struct Choices<ActivationKind> {
-  static constexpr Choice<ActivationKind> table[] = {{"sigmoid", ActivationKind::sigmoid},
-                                                     {"tanh", ActivationKind::tanh},
-                                                     {"relu", ActivationKind::relu}};
-};
-
 /// phi of a residual r = prediction - target; the loss of a sample is the sum over its targets.
 enum class LossKind {
   squared,  ///< r^2 / 2
@@ -175,12 +167,13 @@ struct Choices<LossKind> {
       {"squared", LossKind::squared}, {"huber", LossKind::huber}, {"cauchy", LossKind::cauchy}};
 };
 
+/// The [model] section of a config.
 struct ModelOptions {
   std::string name = "logistic";           ///< of the model table
   double lambda = 0;                       ///< weight of the regulariser sum_j x_j^2 / (1 + x_j^2)
   std::vector<std::size_t> hidden = {64};  ///< mlp
-  ActivationKind activation = ActivationKind::sigmoid;  ///< mlp
-  std::vector<std::string> layers = {};  ///< layers: what docs/models.md has the grammar of
+  Activation activation = {};              ///< mlp
+  std::vector<std::string> layers = {};    ///< layers: what docs/models.md has the grammar of
   ImageShape image = {};  ///< of the records of a model that takes images; the data's, no key
   /// Of a regression. Empty: the model's own (linear), or it tells classes apart (mlp).
   std::optional<LossKind> loss = {};

@@ -47,7 +47,7 @@ struct Stage {
   MapShape in = {}, out = {};
   Window window = {};
   std::size_t groups = 1;  ///< of channels, of a group norm
-  std::optional<ActivationKind> activation = {};
+  std::optional<Activation> activation = {};
   /// Where W (units x inputs, row-major), or the scales of a group norm, and b are in x.
   std::size_t weights = 0, biases = 0;
 
@@ -90,7 +90,7 @@ struct LayerStack {
 
  private:
   void add(Stage stage);
-  void activate(ActivationKind kind);
+  void add(const Activation& activation);
 };
 
 /// The stack of a model that takes images. Error{usage} where their shape is not known, or is not

@@ -40,6 +40,14 @@ ACTIVATIONS = {  # the function, and its derivative in terms of its value
 }
 
 
+def activation_of(case):
+    if case.activation in ACTIVATIONS:
+        return ACTIVATIONS[case.activation]
+    s, t, o = (float(number) for number in case.activation.removeprefix("tempered:").split(":"))
+    sigmoid, _ = ACTIVATIONS["sigmoid"]
+    return lambda z: s * sigmoid(t * z) - o, lambda h: s * t * ((h + o) / s) * (1 - (h + o) / s)
+
+
 def mlp_widths(case):
     return [case.features, *case.hidden, case.scores]
 
@@ -57,7 +65,7 @@ def mlp_layers(case, x):
 
 
 def mlp_forward(case, x, f):
-    activation, _ = ACTIVATIONS[case.activation]
+    activation, _ = activation_of(case)
     layers = mlp_layers(case, x)
     values = [f]  # what goes into each layer
     for W, c in layers[:-1]:
@@ -77,7 +85,7 @@ def mlp_loss(case, x, f, label):
 
 
 def mlp_gradient(case, x, f, label):
-    _, derivative = ACTIVATIONS[case.activation]
+    _, derivative = activation_of(case)
     layers, values, scores = mlp_forward(case, x, f)
     if case.loss:
         delta = np.array([RESIDUALS[case.loss][1](scores[0] - label)])

@@ -33,6 +33,7 @@ def hex_floats(*texts):
 LOG = hex_floats("-0x1.31e2f2p-1", "-0x1.995ebap-1", "-0x1.55557ap0", "-4")
 SIN = hex_floats("-0x1.2d9302p-15", "0x1.465e92p-9", "-0x1.4abbbap-4", "0x1.921fb6p-1")
 COS = hex_floats("-0x1.4e844ap-12", "0x1.03b090p-6", "-0x1.3bd39cp-2", "1")
+MINUS_2_LOG_2, = hex_floats("-0x1.62e430p0")
 
 
 def polynomial(coefficients, z):
@@ -64,7 +65,7 @@ def plain_pair(radius_word, angle_word):
     scale = F(2.0**-exponent)
     y = scale * t + (scale * b - F(1))
     s = y / (y + F(2))
-    radius = np.sqrt(F(exponent) * hex_floats("-0x1.62e430p0")[0] + s * polynomial(LOG, s * s))
+    radius = np.sqrt(F(exponent) * MINUS_2_LOG_2 + s * polynomial(LOG, s * s))
     t = F(angle_steps(angle_word)) * F(2.0**-31)
     z = t * t
     return [radius * x for x in turned(angle_word, polynomial(COS, z), t * polynomial(SIN, z))]
@@ -137,6 +138,8 @@ class Stream:
             for _ in range(16):
                 number = self.next_block
                 self.next_block += 1
+                if len(out) + len(pairs) >= count:  # neither their cosines nor anybody's sines are asked for
+                    continue
                 words = self.block(number)
                 for at in (0, 2):
                     if words[at] >= 2**20:
