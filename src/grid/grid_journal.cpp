@@ -24,7 +24,7 @@ constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
 // The first line. Rows are lists, in this order of columns.
 std::string header() {
   Json columns = Json::array();
-  for (const auto& column : repeatable_columns()) columns.push_back(column.name);
+  for (const auto& column : metrics_columns()) columns.push_back(column.name);
   return json_text({{"journal", "porter"}, {"porter", kVersion}, {"columns", columns}}) + '\n';
 }
 
@@ -41,14 +41,14 @@ std::optional<double> parse_number_json(const Json& json) {
 
 Json row_json(const MetricsRow& row) {
   Json cells = Json::array();
-  for (const auto& column : repeatable_columns()) cells.push_back(number_json(column.get(row)));
+  for (const auto& column : metrics_columns()) cells.push_back(number_json(column.get(row)));
   return cells;
 }
 
 bool is_round(double value) { return value >= 0 && value < kEnd && value == std::floor(value); }
 
 std::optional<MetricsRow> parse_row(const Json& json) {
-  const auto& columns = repeatable_columns();
+  const auto& columns = metrics_columns();
   if (!json.is_array() || json.size() != columns.size()) return std::nullopt;
   MetricsRow row;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -121,15 +121,6 @@ fs::path journal_in(const fs::path& folder) {
 }
 
 }  // namespace
-
-const std::vector<MetricsColumn>& repeatable_columns() {
-  static const auto columns = [] {
-    auto all = metrics_columns();
-    std::erase_if(all, [](const auto& one) { return std::string_view(one.name) == "seconds"; });
-    return all;
-  }();
-  return columns;
-}
 
 std::string run_key(const Config& config) {
   std::string all;

@@ -72,9 +72,11 @@ std::vector<KnownSetting> study_settings(const fs::path& folder) {
   return settings;
 }
 
-Metrics metrics_of(const std::vector<MetricsRow>& rows) {
+// Where no clock is modelled there are no seconds to draw by.
+Metrics metrics_of(const std::vector<MetricsRow>& rows, bool clock) {
   Metrics metrics;
-  for (const auto& column : repeatable_columns()) {
+  for (const auto& column : metrics_columns()) {
+    if (!clock && std::string_view(column.name) == "seconds") continue;
     metrics.names.emplace_back(column.name);
     auto& cells = metrics.columns.emplace_back();
     for (const auto& row : rows) cells.push_back(column.get(row));
@@ -134,8 +136,8 @@ Trace trace_of(const fs::path& folder, const KnownSetting& setting, const GridRu
   trace.status = to_string(run.status);
   if (run.status == RunEnd::paused)  // at the round of a halving; who goes on has a later line
     trace.status = complete ? to_string(RunEnd::dropped) : "unfinished";
-  trace.metrics = metrics_of(run.rows);
   const auto config = setting.config_of(trial);
+  trace.metrics = metrics_of(run.rows, has_clock(config));
   trace.config = to_toml(config);
   trace.repeat = concat(setting.repeat, " --set run.seed=", run.seed,
                         run.fold > 0 ? " --set data.fold=" + to_string(config.data.fold) : "");

@@ -61,7 +61,7 @@ Json setting_json(const Sweep& sweep, const SettingResult& result) {
                {"mean", or_null(result.mean)},
                {"stddev", or_null(result.stddev)},
                {"means", Json::object()}};
-  for (const auto& column : repeatable_columns())
+  for (const auto& column : metrics_columns())
     json["means"][column.name] = or_null(result.mean_of(column));
   return json;
 }
@@ -185,7 +185,7 @@ std::vector<std::string> sweep_notes(const Sweep& sweep, const SweepResult& resu
 std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
   std::string out = concat("setting,seed,", sweep.folds > 0 ? "fold," : "", "status,reason");
   for (const auto& key : sweep.keys) out += ',' + escape_csv(key);
-  for (const auto& column : repeatable_columns()) out += ',' + std::string(column.name);
+  for (const auto& column : metrics_columns()) out += ',' + std::string(column.name);
   out += '\n';
   std::vector<const SettingResult*> in_order(result.ranked.size());
   for (const auto& setting : result.ranked) in_order[setting.setting] = &setting;
@@ -196,7 +196,7 @@ std::string sweep_csv(const Sweep& sweep, const SweepResult& result) {
                     escape_csv(run.reason));
       for (const auto& value : sweep.settings[run.setting].values)
         out += ',' + escape_csv(plain_value(value));
-      for (const auto& column : repeatable_columns())
+      for (const auto& column : metrics_columns())
         out += ',' + (run.rows.empty() ? "" : column.text(run.rows.back()));
       out += '\n';
     }

@@ -51,15 +51,23 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
   return series;
 }
 
+// The seconds of runs are 0 where no clock is modelled.
+bool has_axis(const GridSetting& setting, const CurveAxis& x) {
+  return std::string_view(x.column) != kSeconds.column ||
+         (setting.config && has_clock(*setting.config));
+}
+
 Plot metric_plot(const Study& study, const GridResult& result, const std::string& metric,
                  const CurveAxis& x) {
   Plot plot{.title = plot_title(figure_title(metric) + " " + x.suffix),
             .help = seeds_help(result, "band"),
             .x = {.title = x.title},
             .y = {.title = axis_title(metric), .offer_log = !is_accuracy(metric)}};
-  for (std::size_t s = 0; s < study.settings.size(); ++s)
+  for (std::size_t s = 0; s < study.settings.size(); ++s) {
+    if (!has_axis(study.settings[s], x)) continue;
     if (auto series = mean_series(study, result, s, x.column, metric); !series.x.empty())
       plot.series.push_back(std::move(series));
+  }
   plot.x.log = ends_far_apart(plot.series);
   plot.y.log = !is_accuracy(metric) && wants_log(plot.series);
   plot.references = majority_lines(result, metric);
@@ -124,7 +132,7 @@ void add_curves(const Study& study, const GridResult& result, StudyReport& repor
     if (!plot.series.empty()) report.figures.push_back({file, std::move(plot)});
   };
   for (const auto& metric : study.metrics)
-    for (const auto& x : {kRounds, kBits})
+    for (const auto& x : {kRounds, kBits, kSeconds})
       add(file_name(metric + " " + x.suffix), metric_plot(study, result, metric, x));
   for (const auto& spread : kSpreads)
     add(file_name(spread.title), agent_plot(study, result, spread));

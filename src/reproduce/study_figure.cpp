@@ -26,6 +26,7 @@ constexpr std::array kRunFigures = {
     Named{"gap", "1 − α", "spectral gap 1 − α"},
     Named{"phi", "φ", "φ = √(d log(1/δ)) / (m ε)"},
     Named{"min_grad_norm", "least gradient norm", "least |∇f(x̄)| of the run"},
+    Named{"values_sent", "values sent ÷ d", "32-bit values sent, over d"},
     Named{"values_per_gradient", "values per gradient ÷ d",
           "32-bit values sent per gradient, over d"}};
 
@@ -82,11 +83,11 @@ std::optional<double> phi(const Config& config, const GridFacts& facts) {
                    static_cast<double>(facts.samples), privacy.epsilon);
 }
 
-// What an agent sends for one gradient, in vectors of d floats.
-std::optional<double> values_per_gradient(const Config& config, const GridRun& run) {
+// What an agent sends in all, in vectors of d floats, over this many gradients.
+std::optional<double> values_sent(const GridRun& run, std::uint32_t gradients) {
   if (!run.facts || run.rows.empty()) return std::nullopt;
   const double floats = run.rows.back().bits_per_agent / 32;
-  return floats / config.algorithm.rounds / static_cast<double>(run.facts->dim);
+  return floats / gradients / static_cast<double>(run.facts->dim);
 }
 
 std::optional<double> least_gradient(const GridRun& run) {
@@ -123,7 +124,8 @@ std::optional<double> run_figure(const std::string& name, const Config& config,
                                  const GridRun& run) {
   if (name == "rounds") return config.algorithm.rounds;
   if (name == "min_grad_norm") return least_gradient(run);
-  if (name == "values_per_gradient") return values_per_gradient(config, run);
+  if (name == "values_sent") return values_sent(run, 1);
+  if (name == "values_per_gradient") return values_sent(run, config.algorithm.rounds);
   if (run.facts) {
     if (name == "rho") return run.facts->rho;
     if (name == "gap") return 1 - run.facts->alpha;

@@ -20,13 +20,21 @@ std::vector<std::string> table_columns(const Study& study) {
   return columns;
 }
 
-// The same for all seeds, but for headers that count in bits.
-TableCell sent_cell(const Study& study, const GridResult& result, std::size_t setting) {
+// What an agent sends: the same for all seeds, but for headers that count in bits.
+struct SentColumn {
+  const char* figure;
+  std::string (*format)(double);
+};
+constexpr SentColumn kSentColumns[] = {
+    {"values_sent", format_si},
+    {"values_per_gradient", [](double value) { return fmt::format("{:.2f}", value); }}};
+
+TableCell sent_cell(const Study& study, const GridResult& result, std::size_t setting,
+                    const SentColumn& column) {
   const auto runs = finished_runs(result, setting);
   if (runs.empty()) return {};
-  return number_cell(
-      run_figure("values_per_gradient", *study.settings[setting].config, *runs.front()),
-      [](double value) { return fmt::format("{:.2f}", value); });
+  return number_cell(run_figure(column.figure, *study.settings[setting].config, *runs.front()),
+                     column.format);
 }
 
 }  // namespace
@@ -61,14 +69,15 @@ ReportTable summary_table(const Study& study, const GridResult& result) {
   for (const auto& column : table_columns(study))
     table.columns.push_back({column, figure_title(column), better_direction(column)});
   table.columns.push_back({"sigma", "noise σ"});
-  table.columns.push_back({"values_per_gradient", figure_title("values_per_gradient")});
+  for (const auto& sent : kSentColumns)
+    table.columns.push_back({sent.figure, figure_title(sent.figure)});
   for (std::size_t s = 0; s < study.settings.size(); ++s) {
     auto& row = table.rows.emplace_back();
     row.push_back({.text = study.series_of(s).label});
     for (const auto& column : table_columns(study)) row.push_back(spread_cell(result, s, column));
     const auto& facts = result.run(s, 0).facts;
     row.push_back(number_cell(facts ? std::optional(facts->sigma) : std::nullopt));
-    row.push_back(sent_cell(study, result, s));
+    for (const auto& sent : kSentColumns) row.push_back(sent_cell(study, result, s, sent));
   }
   table.mark_best();
   return {.file = "summary",
@@ -76,8 +85,8 @@ ReportTable summary_table(const Study& study, const GridResult& result) {
           .table = std::move(table),
           .notes = {"Mean ± standard deviation over seeds, at the average model unless agents are "
                     "named. Marked: the best of a column. Epsilon is what the accountant "
-                    "certifies for the noise that was used. Values per gradient: what an agent "
-                    "sends (to a server: up), bits / 32 T d."}};
+                    "certifies for the noise that was used. Values sent: by an agent (to a "
+                    "server: up) in all, bits / 32 d; per gradient, bits / 32 T d."}};
 }
 
 bool is_accuracy(const std::string& column) {

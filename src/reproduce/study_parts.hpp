@@ -22,6 +22,8 @@ const MetricsColumn& find_column(const std::string& name);
 ///   gap            1 - alpha of the graph that was drawn
 ///   phi            sqrt(d log(1/delta)) / (m epsilon), with the config's epsilon and delta
 ///   min_grad_norm  the least |grad f(x)| of the evaluated rounds
+///   values_sent    by an agent in all, bits / 32 d
+///   values_per_gradient  the same of one round, bits / 32 T d
 ///   section.key    a number of the config, or the number behind the colon of "name:0.05"
 ///   a column       of the last row of metrics.csv
 /// Nothing where the run has no such figure.

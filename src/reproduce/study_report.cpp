@@ -58,8 +58,7 @@ void add_failures(const Study& study, const GridResult& result, StudyReport& rep
 Table runs_table(const Study& study, const GridResult& result) {
   Table table{text_columns({"series", "value", "seed", "status", "reason"})};
   table.columns[2].is_text = false;
-  for (const auto& column : repeatable_columns())
-    table.columns.push_back({column.name, column.name});
+  for (const auto& column : metrics_columns()) table.columns.push_back({column.name, column.name});
   for (const auto& run : result.runs) {
     auto& row = table.rows.emplace_back();
     row = {{.text = study.series_of(run.setting).label},
@@ -67,7 +66,7 @@ Table runs_table(const Study& study, const GridResult& result) {
            {.text = std::to_string(run.seed), .value = double(run.seed)},
            {.text = to_string(run.status)},
            {.text = run.reason}};
-    for (const auto& column : repeatable_columns()) row.push_back(number_cell(run.last(column)));
+    for (const auto& column : metrics_columns()) row.push_back(number_cell(run.last(column)));
   }
   return table;
 }

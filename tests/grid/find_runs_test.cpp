@@ -161,6 +161,19 @@ TEST_F(FindSweep, EveryRunOfASweepIsThereWithItsSettingAndFigures) {
   }
 }
 
+// Without a clock there is nothing to draw by time.
+TEST_F(FindSweep, SecondsAreThereWhereTheyAreModelled) {
+  const auto run_of = [&](const std::vector<std::string>& overrides, const char* folder) {
+    const auto sweep = load_sweep(dir_ / "c.toml", overrides,
+                                  {.vary = {{"algorithm.step", "0.1"}}, .seeds = 1, .halving = 0});
+    EXPECT_TRUE(run_sweep(sweep, dir_ / folder, ExistingRun::refuse, {.jobs = 1}));
+    return find_runs(std::vector{dir_ / folder}).traces.at(0);
+  };
+  EXPECT_EQ(run_of({}, "measured").metrics.find("seconds"), nullptr);
+  EXPECT_EQ(run_of({"network.compute=0.5"}, "modelled").last("seconds"), 8)
+      << "16 rounds of half a second";
+}
+
 TEST_F(FindSweep, FoldsAreToldApart) {
   std::string rows;
   for (int i = 0; i < 60; ++i) rows += concat(i % 7, ',', i % 5, ',', i % 2, '\n');

@@ -63,6 +63,24 @@ TEST(StudyReport, CurvesHaveMeanAndBandOverSeeds) {
   EXPECT_TRUE(agents[1].companion);
 }
 
+// By rounds and bits alone where no clock is modelled, as those runs have no seconds.
+TEST(StudyReport, CurvesBySecondsAreOfSeriesWithAClock) {
+  auto text = two_curves();
+  text.replace(text.find("\"beer\""), 6, "\"beer\", \"network.compute\" = 0.5");
+  const auto study = parsed(text);
+  auto result = made_up(study);
+  for (auto& run : result.runs)
+    if (run.setting == 1)
+      for (auto& row : run.rows) row.seconds = 0.5 * row.round;
+  const auto report = study_report(study, result, "");
+  const auto& by_time = report.figures[2];
+  EXPECT_EQ(by_time.file, "loss-by-time");
+  ASSERT_EQ(by_time.plot.series.size(), 1U);
+  EXPECT_EQ(by_time.plot.series[0].name, "BEER <b>");
+  EXPECT_EQ(by_time.plot.series[0].x, (std::vector<double>{0, 4}));
+  EXPECT_EQ(report.figures[0].plot.series.size(), 2U);
+}
+
 TEST(StudyReport, SlopeIsFittedOverAllSeeds) {
   const auto study = parsed(small_slope());
   const auto report = study_report(study, made_up(study), "");
@@ -73,13 +91,15 @@ TEST(StudyReport, SlopeIsFittedOverAllSeeds) {
   EXPECT_EQ(row[6].text, "6");
 }
 
-TEST(StudyReport, TheSummarySaysWhatAGradientSends) {
+TEST(StudyReport, TheSummarySaysWhatIsSentInAllAndForAGradient) {
   const auto study = parsed(two_curves());
   const auto report = study_report(study, made_up(study), "");
   const auto& table = report.tables[0].table;
   EXPECT_EQ(table.columns.back().key, "values_per_gradient");
-  // 100 bits a round are 100 / 32 floats, and d is 5.
+  EXPECT_EQ(table.columns.rbegin()[1].key, "values_sent");
+  // 100 bits a round are 100 / 32 floats, and d is 5; 8 rounds.
   EXPECT_DOUBLE_EQ(table.rows[0].back().value.value(), 100.0 / 32 / 5);
+  EXPECT_DOUBLE_EQ(table.rows[0].rbegin()[1].value.value(), 8 * 100.0 / 32 / 5);
 }
 
 TEST(StudyReport, NoVerdictWhereNoLineFits) {

@@ -41,6 +41,24 @@ TEST(RunGrid, TrainsEverySettingWithEverySeedOnce) {
   EXPECT_EQ(page_of(study, *second), page_of(study, *first)) << "to the last digit";
 }
 
+TEST(RunGrid, ModelledSecondsComeBackFromTheJournal) {
+  const TempDir dir;
+  auto text = two_curves();
+  text.replace(text.find("graph = \"ring\""), 0, "compute = 0.5, ");
+  const auto study = parsed(text);
+  const auto first = run_grid(study, dir.path(), {});
+  const auto second = run_grid(study, dir.path(), {});
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(second->trained, 0U);
+  for (std::size_t i = 0; i < first->runs.size(); ++i) {
+    ASSERT_EQ(second->runs[i].rows.size(), first->runs[i].rows.size());
+    EXPECT_EQ(second->runs[i].rows.back().seconds, 4) << "8 rounds of half a second";
+    for (std::size_t row = 0; row < first->runs[i].rows.size(); ++row)
+      EXPECT_EQ(metrics_line(second->runs[i].rows[row]), metrics_line(first->runs[i].rows[row]));
+  }
+  EXPECT_EQ(page_of(study, *second), page_of(study, *first));
+}
+
 TEST(RunGrid, DoesNotDependOnTheThreads) {
   const auto study = parsed(two_curves());
   std::vector<std::string> pages;

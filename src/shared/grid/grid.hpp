@@ -82,7 +82,8 @@ struct GridRun {
   std::uint32_t fold = 0;  ///< as GridTrial has it
   RunEnd status = RunEnd::failed;
   std::string reason = {};  ///< why it did not finish, one line
-  /// Its evaluations as far as it got, of a sweep the last one. Their seconds are always 0.
+  /// Its evaluations as far as it got, of a sweep the last one; the same whenever the run is
+  /// repeated. Their seconds are those of a modelled clock, and 0 without one.
   std::vector<MetricsRow> rows = {};
   std::optional<GridFacts> facts = {};  ///< not of a sweep
 
@@ -92,9 +93,6 @@ struct GridRun {
     return rows.empty() ? std::nullopt : column.get(rows.back());
   }
 };
-
-/// The columns of the metrics that are the same whenever a run is repeated: all but seconds.
-const std::vector<MetricsColumn>& repeatable_columns();
 
 /// How far it is. Read it from any thread.
 struct GridCounters {

@@ -16,7 +16,7 @@ namespace porter {
 
 /// What is shown of the runs of a study.
 enum class StudyKind {
-  curves,  ///< metrics against rounds and against bits
+  curves,  ///< metrics against rounds, bits and, where they are modelled, seconds
   slope,   ///< a power law between two figures of a run, beside a theorem's exponent
   bars,    ///< last figures over a grid of settings
 };
