@@ -57,7 +57,9 @@ class CanaryTraining {
         model_(std::min(subject.problem.model.dim(), kLargestDim)),
         options_(planted_options(setting, model_.dim())),
         with_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, true)),
-        without_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, false)) {}
+        without_(worst_.data(subject.problem.agents, setting.sampler.records() / 2, false)) {
+    options_.image = {1, 1};  // the one feature: its copies are alike, wherever they move
+  }
 
   std::unique_ptr<Algorithm> begin(std::uint64_t seed, bool with, ThreadPool& pool) const {
     auto options = options_;

@@ -152,6 +152,7 @@ class LoaderAudit {
     const auto batch = kind == Sampler::full ? kRecords : setting.sampler.batch();
     options_.sampler = BatchSampler(kind, kRecords, std::min(batch, kRecords));
     options_.noise_stddev = 0;
+    options_.augment = {};  // its files hold no images
   }
 
   const BatchSampler& sampler() const { return options_.sampler; }

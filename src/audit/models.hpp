@@ -69,12 +69,29 @@ class SubstitutedModel final : public Model {
     return data;
   }
 
+  /// The same with the records' images, for gradients at copies of these.
+  static Dataset numbered_images(const Problem& problem, std::size_t first, std::size_t records) {
+    auto data = numbers(records);
+    data.features = problem.train.features;
+    data.values.resize(records * data.features);
+    for (std::size_t i = 0; i < records; ++i)
+      write_features(problem.train[first + i],
+                     std::span(data.values).subspan(i * data.features, data.features));
+    return data;
+  }
+
   std::size_t dim() const override { return problem_.model.dim(); }
   double loss(std::span<const double> x, const Sample& sample,
               std::span<double> gradient) const override {
     const auto record = static_cast<std::size_t>(sample.label);
-    if (record != record_ || gradient.empty())
-      return weighted_loss(problem_.model, x, problem_.train[first_ + record], gradient);
+    if (record != record_ || gradient.empty()) {
+      auto own = problem_.train[first_ + record];
+      if (!sample.values.empty()) {  // a copy that may have moved
+        own.sparse = false;
+        own.values = sample.values;
+      }
+      return weighted_loss(problem_.model, x, own, gradient);
+    }
     std::copy(substitute_.begin(), substitute_.end(), gradient.begin());
     return 0;
   }

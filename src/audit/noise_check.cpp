@@ -22,7 +22,8 @@ struct Size {
 
 // About 1e5 noise values: the standard deviation is then known to 0.2 %.
 Size size_of(const AuditSetting& setting, std::size_t agents) {
-  const std::size_t samples = agents * setting.sampler.batch();
+  const std::size_t copies = std::max<std::size_t>(1, setting.augment.copies);
+  const std::size_t samples = agents * setting.sampler.batch() * copies;
   const std::size_t rounds = std::clamp<std::size_t>(2'000'000 / samples, 64, 1000);
   return {rounds, std::clamp<std::size_t>(100'000 / (agents * rounds) + 1, 8, 512)};
 }

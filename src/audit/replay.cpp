@@ -58,6 +58,12 @@ Neighbours random_neighbours(const Problem& problem, std::size_t agent, std::spa
   return {spoiled(std::numeric_limits<double>::quiet_NaN()), u};
 }
 
+Dataset numbered(const AuditSetting& setting, const Problem& problem, std::size_t first,
+                 std::size_t records) {
+  return setting.augment ? SubstitutedModel::numbered_images(problem, first, records)
+                         : SubstitutedModel::numbers(records);
+}
+
 struct Difference {
   double length;
   bool same_batch;
@@ -73,7 +79,7 @@ Difference one_replay(const AuditSetting& setting, const Problem& problem, std::
   options.noise_stddev = 0;
 
   // With one record in thousands drawn, most replays would compare equal batches.
-  const auto data = SubstitutedModel::numbers(m);
+  const auto data = numbered(setting, problem, first, m);
   const auto batch =
       GradientEstimator({problem.model, data, 1}, options, pool).draw_batch(0, trial);
   const bool drawn = !batch.empty() && rng.below(8) != 0;
@@ -119,7 +125,7 @@ AuditCheck message_size_check(const AuditSetting& setting, const AuditSubject& s
     check.note = "the compressor's sizes follow the noised values, so they are not compared";
     return check;
   }
-  const auto data = SubstitutedModel::numbers(problem.train.rows());
+  const auto data = numbered(setting, problem, 0, problem.train.rows());
   for (std::uint32_t trial = 0; trial < kTrials; ++trial) {
     RngStream rng(setting.seed, Draw::test, 4, trial);
     const std::size_t record = rng.below(data.rows());

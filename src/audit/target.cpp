@@ -24,6 +24,8 @@ GradientOptions seeded_options(const AuditSetting& setting) {
       .sampler = setting.sampler,
       .clip = setting.clip,
       .clip_target = setting.fault == Fault::batch_clip ? ClipTarget::batch : setting.clip_target,
+      .augment = setting.augment,
+      .image = setting.image,
       .noise_stddev = planted_sigma(setting),
       .seed = setting.seed};
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "audit/models.hpp"
 #include "porter/core/error.hpp"
@@ -191,6 +195,66 @@ TEST(LoaderAudit, CatchesClassesAndWidthThatAreFoundInTheRecords) {
   EXPECT_EQ(caught_names(audit_loader(setting, kQuiet)),
             "distance before the noise; distance where the record was not drawn; files refused for "
             "one record; models of another size for one record; messages whose sizes differ; ");
+}
+
+// The gradient is the first pixel; counts the images that are not as they were in the data, where
+// each has six pixels that count on from a multiple of six.
+class CountsMovedImages final : public Model {
+ public:
+  static constexpr ImageShape kShape{2, 3};
+  static Dataset images(std::size_t records) {
+    Dataset data;
+    data.features = kShape.pixels();
+    for (std::size_t i = 0; i < records * data.features; ++i)
+      data.values.push_back(static_cast<float>(i));
+    data.labels.assign(records, 0.0F);
+    return data;
+  }
+
+  std::size_t dim() const override { return 3; }
+  double loss(std::span<const double>, const Sample& sample, std::span<double> g) const override {
+    if (static_cast<std::size_t>(sample.values[0]) % kShape.pixels() != 0) ++moved;
+    if (!g.empty()) std::ranges::fill(g, double{sample.values[0]});
+    return 0;
+  }
+  double predict(std::span<const double>, const Sample&) const override { return 0; }
+
+  mutable std::atomic<std::size_t> moved = 0;
+};
+
+TEST(Audit, OfCopiesTakesTheGradientsOfATraining) {
+  auto setting = small_setting();
+  const CountsMovedImages model;
+  const auto data = CountsMovedImages::images(3 * setting.sampler.records());
+  const BareSubject bare(setting);
+  const auto made_up = bare.subject();
+  const AuditSubject subject{
+      .problem = {model, data, 3}, .network = made_up.network, .compressor = made_up.compressor};
+  ThreadPool pool(2);
+  const std::vector<std::function<AuditRung()>> rungs = {
+      [&] { return audit_replay(setting, subject, 100, kQuiet); },
+      [&] { return audit_noise(setting, subject, pool, kQuiet); }};
+  for (const auto& climb : rungs)
+    for (const bool copies : {false, true}) {
+      setting.augment = copies ? parse_augmentation("shift-flip:1x3") : Augmentation{};
+      setting.image = CountsMovedImages::kShape;
+      model.moved = 0;
+      const auto rung = climb();
+      SCOPED_TRACE(concat(rung.title, " copies ", copies));
+      EXPECT_FALSE(rung.caught()) << caught_names(rung);
+      EXPECT_EQ(model.moved > 0, copies);
+    }
+}
+
+// The others make data of their own, on which copies change nothing.
+TEST(Audit, OfCopiesOnWorstDataIsAsTightAsWithout) {
+  auto setting = tight_setting();
+  const auto end = end_to_end(setting, 1000).checks.front();
+  EXPECT_GT(end.measured, 0);
+  setting.augment = parse_augmentation("shift:2x4");
+  setting.image = {8, 8};
+  EXPECT_EQ(end_to_end(setting, 1000).checks.front().measured, end.measured);
+  EXPECT_FALSE(audit_loader(setting, kQuiet).caught());
 }
 
 TEST(Audit, VerdictNamesWhatWasCaught) {

@@ -5,6 +5,7 @@
 
 #include "command_test.hpp"
 #include "io/file.hpp"
+#include "measured_table.hpp"
 
 namespace porter {
 namespace {
@@ -91,6 +92,49 @@ TEST_F(AuditOfAConfig, RefusesMethodsThatReleaseSomethingElse) {
     EXPECT_EQ(result.exit_code, 2) << result.output;
     EXPECT_NE(result.output.find(method), std::string::npos) << result.output;
   }
+}
+
+TEST_F(AuditOfAConfig, RefusesAgentsAndRoundsThatDifferAndNoiseThatIsShared) {
+  for (const std::string keys :
+       {"privacy.phases=2x1.5,2x1", "privacy.budgets=[1,2,3]",
+        "data.weigh=agents --set data.split=sizes:5,3,2", "privacy.shape=pairwise"}) {
+    const auto result = porter(
+        "privacy audit --config c.toml --rung 1 --set algorithm.name=dp-dsgd --set "
+        "algorithm.compressor=identity --set " +
+        keys);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_NE(result.output.find(keys.substr(0, keys.find('='))), std::string::npos)
+        << result.output;
+    EXPECT_NE(result.output.find("the audit is of agents"), std::string::npos) << result.output;
+  }
+}
+
+TEST_F(AuditOfAConfig, TakesCopiesOfImagesFromIt) {
+  std::string rows;
+  for (int i = 0; i < 120; ++i)
+    rows += concat(i % 5, ",0,1,", i % 3, ",2,", i % 2, ',', i % 2, '\n');
+  write_file(dir_ / "rows.csv", rows);
+  write_file(dir_ / "images.toml",
+             "[data]\ntrain = \"rows.csv\"\nimage = \"2x3\"\n[network]\nagents = 3\ngraph = "
+             "\"ring\"\n[model]\nname = \"layers\"\nlayers = [\"conv:2x1\", \"tanh\"]\n"
+             "[algorithm]\nrounds = 4\nbatch = 5\naugment = \"shift:1x3\"\n[privacy]\n"
+             "sigma = 0.4\ncalibration = \"sigma\"\ndelta = 1e-3\n");
+  const auto result =
+      porter("privacy audit --config images.toml --runs 100 --trainings 100 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output.substr(result.output.find('{')));
+  EXPECT_EQ(json["augment"], "shift:1x3");
+  EXPECT_EQ(json["rungs"].size(), 5U);
+}
+
+// Their cost is in the epsilon of the run, and in none that the audit looks at.
+TEST_F(AuditOfAConfig, RefusesStatisticsThatAreMeasured) {
+  const MeasuredTable table(dir_.path(), 4000);
+  write_file(dir_ / "m.toml", measuring_run("[privacy]\nepsilon = 4\n"));
+  const auto result = porter("privacy audit --config m.toml --rung 1");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("data.schema: the audit is of rounds"), std::string::npos)
+      << result.output;
 }
 
 TEST_F(AuditOfAConfig, LeavesOutTheRungThatReadsTrackersWhereThereAreNone) {

@@ -79,12 +79,17 @@ AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
   require(!agents_differ(config) && !rounds_differ(config), ErrorKind::usage, options.config,
           ": data.weigh, privacy.budgets, privacy.phases: the audit is of agents and rounds that "
           "are alike");
+  require(parts.privacy->statistics().releases == 0, ErrorKind::usage, options.config,
+          ": data.schema: the audit is of rounds, and statistics that are measured before them are "
+          "releases of another kind; state them");
   options.adjacency = config.privacy->adjacency;
   options.noise = config.privacy->noise;
   auto setting =
       common_setting(options, {config.privacy->sampler, facts.samples_per_agent, facts.batch});
   setting.clip = config.algorithm.clip;
   setting.clip_target = config.algorithm.clip_target;
+  setting.augment = config.algorithm.augment;
+  setting.image = config.model.image;
   setting.sigma = parts.sigma();
   setting.rounds = config.algorithm.rounds;
   setting.delta = config.privacy->delta;
@@ -126,7 +131,9 @@ AuditRung climb(int rung, const AuditArguments& options, const AuditSetting& set
     if (share >= 1) line.close(true);
   };
   if (rung == 1) {
-    const auto trials = std::clamp<std::size_t>(50'000 / setting.sampler.batch(), 32, 1000);
+    const auto gradients =
+        setting.sampler.batch() * std::max<std::size_t>(1, setting.augment.copies);
+    const auto trials = std::clamp<std::size_t>(50'000 / gradients, 32, 1000);
     return audit_replay(setting, subject, trials, report);
   }
   if (rung == 2) return audit_noise(setting, subject, pool, report);
@@ -157,6 +164,7 @@ std::string audit_as_text(const AuditArguments& options, const AuditSetting& set
        fmt::format("{}, {} neighbours, clip {}, sigma {:.6g}, {} rounds, delta {}",
                    sampler_text(setting.sampler), choice_text(options.adjacency),
                    to_string(setting.clip), setting.sigma, setting.rounds, setting.delta));
+  if (setting.augment) line("copies", to_string(setting.augment) + " of each image");
   line("noise", setting.secure ? "secret" : "simulated: not private");
   line("certified", "epsilon " + rounded_up(certified.upper));
   if (setting.claim) line("claimed", fmt::format("epsilon {:.5g}", *setting.claim));
@@ -182,6 +190,7 @@ std::string audit_as_json(const AuditArguments& options, const AuditSetting& set
       {"batch", setting.sampler.batch()},
       {"sigma", setting.sigma},
       {"clip", to_string(setting.clip)},
+      {"augment", to_string(setting.augment)},
       {"rounds", setting.rounds},
       {"delta", setting.delta},
       {"noise", choice_text(options.noise)},

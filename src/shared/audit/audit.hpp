@@ -39,6 +39,9 @@ struct AuditSetting {
   Adjacency adjacency = Adjacency::replace;
   Clip clip = {};
   ClipTarget clip_target = ClipTarget::sample;
+  /// As in GradientOptions.
+  Augmentation augment = {};
+  ImageShape image = {};
   double sigma = 0;
   std::uint32_t rounds = 1;
   double delta = 0;
