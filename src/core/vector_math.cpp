@@ -50,13 +50,13 @@ double interleaved_sum(std::size_t n, const Term& term) {
   if (n < 2 * kPartialSums) return short_sum(n, term);
   double sums[kPartialSums];
   with_vectors([&]<Width width>() PORTER_INLINE {
-    constexpr std::size_t kLanes = width, kRegisters = kPartialSums / kLanes;
-    Register<double, kLanes> partial[kRegisters] = {};
+    constexpr std::size_t kWidth = width, kRegisters = kPartialSums / kWidth;
+    Register<double, kWidth> partial[kRegisters] = {};
     std::size_t i = 0;
     for (; i + kPartialSums <= n; i += kPartialSums)
       for (std::size_t r = 0; r < kRegisters; ++r) {
-        Register<double, kLanes> terms;
-        term.template operator()<kLanes>(i + r * kLanes, terms);
+        Register<double, kWidth> terms;
+        term.template operator()<kWidth>(i + r * kWidth, terms);
         partial[r] += terms;
       }
     std::memcpy(sums, partial, sizeof sums);

@@ -66,6 +66,12 @@ double Dataset::counted_weight() const {
   return sum;
 }
 
+void write_features(const Sample& sample, std::span<float> out) {
+  std::ranges::fill(out, 0.0F);
+  for (std::size_t i = 0; i < sample.values.size(); ++i)
+    out[sample.sparse ? sample.columns[i] : i] = sample.values[i];
+}
+
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows) {
   Dataset out;
   out.features = data.features;

@@ -45,13 +45,10 @@ std::shared_ptr<const ImageMap> map_of(const ImageTransform& transform) {
 
 // The images of rows [first, last), one behind the other, whether or not they are stored so.
 std::vector<float> dense_rows(const Dataset& data, std::size_t first, std::size_t last) {
-  std::vector<float> images((last - first) * data.features, 0.0F);
-  for (std::size_t row = first; row < last; ++row) {
-    const auto sample = data[row];
-    float* image = &images[(row - first) * data.features];
-    for (std::size_t i = 0; i < sample.values.size(); ++i)
-      image[sample.sparse ? sample.columns[i] : i] = sample.values[i];
-  }
+  std::vector<float> images((last - first) * data.features);
+  for (std::size_t row = first; row < last; ++row)
+    write_features(data[row],
+                   std::span(images).subspan((row - first) * data.features, data.features));
   return images;
 }
 

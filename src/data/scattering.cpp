@@ -18,9 +18,9 @@
 namespace porter {
 namespace {
 
-constexpr std::size_t kImages = 8;      // side by side
-constexpr std::size_t kDirections = 8;  // of half a turn
-constexpr std::size_t kChannels = 1 + 2 * kDirections + kDirections * kDirections;
+constexpr std::size_t kImages = 8;  // side by side
+constexpr std::size_t kAngles = 8;  // of half a turn
+constexpr std::size_t kChannels = 1 + 2 * kAngles + kAngles * kAngles;
 constexpr std::size_t kStep = 4;    // pixels from one place that is kept to the next, along a side
 constexpr std::size_t kMargin = 2;  // pixels, at least, between an image and its periodic copies
 constexpr double kSmoothing = 1.6;  // deviation of the last filter, in pixels
@@ -163,7 +163,7 @@ struct Bell {
 std::vector<double> wavelet(std::size_t rows, std::size_t columns, int scale,
                             std::size_t direction) {
   const double size = scale == 0 ? 1 : 2;
-  const auto turn = sincos_turn(static_cast<double>(direction) / (2.0 * kDirections));
+  const auto turn = sincos_turn(static_cast<double>(direction) / (2.0 * kAngles));
   const Bell wave{0.8 * size, 0.75 * std::numbers::pi / size, turn};
   const Bell envelope{wave.deviation, 0, turn};
   const double mean = wave.at(0, 0) / envelope.at(0, 0);
@@ -320,7 +320,7 @@ class Scattering final : public ImageMap {
         left_((columns_ - shape.width) / 2),
         fine_(smoothing(1)),
         coarse_(smoothing(2)) {
-    for (std::size_t k = 0; k < kDirections; ++k) {
+    for (std::size_t k = 0; k < kAngles; ++k) {
       small_.push_back(wavelet(rows_, columns_, 0, k));
       large_.push_back(wavelet(rows_, columns_, 1, k));
     }
@@ -370,15 +370,15 @@ class Scattering final : public ImageMap {
     place(images, work.image);
     fine_.apply(work.image, work.scratch, channel(0));
     transform<false>(work.image);
-    for (std::size_t k = 0; k < kDirections; ++k) {
+    for (std::size_t k = 0; k < kAngles; ++k) {
       multiply(small_[k], work.image, work.edges);
       transform<true>(work.edges);
       take_modulus(work.edges);
       fine_.apply(work.edges, work.scratch, channel(1 + k));
       transform<false>(work.edges);
-      large_edges(work.edges, work, channel(1 + (2 + k) * kDirections));
+      large_edges(work.edges, work, channel(1 + (2 + k) * kAngles));
     }
-    large_edges(work.image, work, channel(1 + kDirections));
+    large_edges(work.image, work, channel(1 + kAngles));
   }
 
   // A channel for each direction.

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "core/eigen.hpp"
 #include "data/summary.hpp"
 #include "porter/core/error.hpp"
 #include "porter/core/rng.hpp"
+#include "small_matrix.hpp"
 
 namespace porter {
 namespace {
@@ -115,31 +115,31 @@ TEST(Scale, UnitGivesRowsOfLengthOneAndLeavesZeroRows) {
 TEST(Scale, SpectralDividesAllColumnsByTheNormOverTwoRootN) {
   auto pair = small_pair();
   scale_and_add_bias(pair, FeatureScale::spectral, true);
-  const Eigen::Matrix<double, 2, 3> x{{3, 4, 1}, {0, 2, 1}};
-  const double factor = x.jacobiSvd().singularValues()(0) / (2 * std::sqrt(2.0));
+  const SmallMatrix x(2, 3, {3, 4, 1, 0, 2, 1});
+  const double factor = x.largest_singular_value() / (2 * std::sqrt(2.0));
   const auto rows = dense_rows(pair.train);
-  for (int i = 0; i < 2; ++i)
-    for (int j = 0; j < 3; ++j)
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
       // One rounding to float.
       EXPECT_NEAR(rows[i][j], x(i, j) / factor, 1e-6) << i << ' ' << j;
   EXPECT_NEAR(dense_rows(*pair.test)[0][2], 1 / factor, 1e-6);
 }
 
 TEST(Scale, SpectralNormAgreesWithTheSingularValues) {
-  constexpr int kRows = 40, kColumns = 9;
+  constexpr std::size_t kRows = 40, kColumns = 9;
   for (std::uint32_t round = 0; round < 5; ++round) {
     RngStream rng(1, Draw::test, 0, round);
-    Eigen::MatrixXd x(kRows, kColumns);
+    SmallMatrix x(kRows, kColumns);
     Dataset data;
     data.features = kColumns;
     data.labels.assign(kRows, 0.0F);
-    for (int i = 0; i < kRows; ++i)
-      for (int j = 0; j < kColumns; ++j) {
+    for (std::size_t i = 0; i < kRows; ++i)
+      for (std::size_t j = 0; j < kColumns; ++j) {
         data.values.push_back(static_cast<float>(rng.normal()));
         x(i, j) = data.values.back();
       }
     // The quotient settles to 1e-12 a step; near-equal singular values cost a few digits.
-    const double norm = x.jacobiSvd().singularValues()(0);
+    const double norm = x.largest_singular_value();
     EXPECT_NEAR(spectral_norm(data), norm, 1e-8 * norm) << round;
   }
 }

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "porter/core/rng.hpp"
 #include "says.hpp"
+#include "small_matrix.hpp"
 
 namespace porter {
 namespace {
@@ -34,18 +34,15 @@ NoisePairs ring(std::uint32_t agents) {
 
 // sigma_eff / s of the worst honest agent, from a dense inverse; bit i of the set: i colludes.
 double worth_against(const NoisePairs& pairs, double ratio, std::uint32_t set) {
-  std::vector<int> row(pairs.agents, -1);
-  int honest = 0;
+  std::vector<std::size_t> row(pairs.agents);
+  std::size_t honest = 0;
+  const auto colludes = [set](std::size_t i) { return (set >> i & 1U) != 0; };
   for (std::size_t i = 0; i < pairs.agents; ++i)
-    if (!(set >> i & 1U)) row[i] = honest++;
-  Eigen::MatrixXd S = Eigen::MatrixXd::Identity(honest, honest);
-  for (const auto& [i, j] : pairs.pairs) {
-    if (row[i] < 0 || row[j] < 0) continue;
-    Eigen::VectorXd e = Eigen::VectorXd::Zero(honest);
-    e[row[i]] = 1, e[row[j]] = -1;
-    S += ratio * ratio * e * e.transpose();
-  }
-  return 1 / std::sqrt(S.inverse().diagonal().maxCoeff());
+    if (!colludes(i)) row[i] = honest++;
+  auto S = SmallMatrix::identity(honest);
+  for (const auto& [i, j] : pairs.pairs)
+    if (!colludes(i) && !colludes(j)) S.add_edge(row[i], row[j], ratio * ratio);
+  return 1 / std::sqrt(S.inverse().largest_on_diagonal());
 }
 
 double worst_worth(const NoisePairs& pairs, double ratio, int least, int most) {

@@ -37,8 +37,9 @@ struct MeasuredTable {
     return sum / static_cast<double>(values.size());
   }
   static double deviation(const std::vector<double>& values) {
+    const double centre = mean(values);
     double squares = 0;
-    for (const double value : values) squares += std::pow(value - mean(values), 2);
+    for (const double value : values) squares += std::pow(value - centre, 2);
     return std::sqrt(squares / static_cast<double>(values.size()));
   }
 

@@ -64,6 +64,8 @@ struct Dataset {
   void prefetch_place(std::size_t row) const;
 };
 
+/// All features of a record, those that are not stored included.
+void write_features(const Sample& sample, std::span<float> out);
 /// The rows in the given order.
 Dataset select_rows(const Dataset& data, std::span<const std::uint32_t> rows);
 /// Dense rows in memory that all selections of them share.
