@@ -3,13 +3,13 @@
 // noised gradients of all agents together finds.
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 
 #include "core/vector_math.hpp"
 #include "porter/algo/gradients.hpp"
 #include "privacy/secure_noise.hpp"
 #include "says.hpp"
+#include "small_matrix.hpp"
 #include "toy_data.hpp"
 
 namespace porter {
@@ -65,14 +65,11 @@ GradientOptions secret(double own, double shared) {
   return options;
 }
 
-Eigen::MatrixXd covariance(double own, double shared) {
+SmallMatrix covariance(double own, double shared) {
   const auto all = some_pairs();
-  Eigen::MatrixXd S = own * own * Eigen::MatrixXd::Identity(kAgents, kAgents);
-  for (const auto& [i, j] : all->pairs) {
-    Eigen::VectorXd e = Eigen::VectorXd::Zero(kAgents);
-    e[i] = shared, e[j] = -shared;
-    S += e * e.transpose();
-  }
+  SmallMatrix S(kAgents, kAgents);
+  for (std::size_t i = 0; i < kAgents; ++i) S(i, i) = own * own;
+  for (const auto& [i, j] : all->pairs) S.add_edge(i, j, shared * shared);
   return S;
 }
 
@@ -166,10 +163,10 @@ double gaussian_delta(double mu, double epsilon) {
 struct Attack {
   double threshold, delta, deviation;
 };
-Attack attack(const GradientOptions& options, const Eigen::MatrixXd& S, int victim, double shift,
-              double epsilon, void (*plant)(Rows&)) {
-  const Eigen::VectorXd weights = S.inverse().col(victim);
-  const double mu = shift * std::sqrt(weights[victim]);
+Attack attack(const GradientOptions& options, const SmallMatrix& S, std::size_t victim,
+              double shift, double epsilon, void (*plant)(Rows&)) {
+  const auto weights = S.inverse();  // a symmetric matrix, of which the victim's row counts
+  const double mu = shift * std::sqrt(weights(victim, victim));
   Estimates estimates(options);
   constexpr std::uint32_t kRounds = 3000;
   double with = 0, without = 0, square = 0;
@@ -178,8 +175,8 @@ Attack attack(const GradientOptions& options, const Eigen::MatrixXd& S, int vict
     plant(G);
     for (std::size_t j = 0; j < kDim; ++j) {
       double score = 0;  // standard normal where S is right
-      for (std::size_t i = 0; i < kAgents; ++i) score += weights[static_cast<int>(i)] * G.row(i)[j];
-      score /= std::sqrt(weights[victim]);
+      for (std::size_t i = 0; i < kAgents; ++i) score += weights(victim, i) * G.row(i)[j];
+      score /= std::sqrt(weights(victim, victim));
       square += score * score;
       without += mu * score - mu * mu / 2 > epsilon;
       with += mu * (score + mu) - mu * mu / 2 > epsilon;
@@ -195,7 +192,7 @@ TEST(SharedNoise, ALikelihoodRatioAttackFindsExactlyTheClaimedDelta) {
   constexpr double kOwn = 0.4, kShared = 0.9, kShift = 0.8;
   const auto S = covariance(kOwn, kShared);
   for (const auto& options : {simulated(kOwn, kShared), secret(kOwn, kShared)}) {
-    for (const int victim : {0, 3})
+    for (const std::size_t victim : {0, 3})
       for (const double epsilon : {0.2, 1.0}) {
         const double mu = kShift * std::sqrt(S.inverse()(victim, victim));
         const auto found = attack(options, S, victim, kShift, epsilon, nothing);
@@ -209,7 +206,7 @@ TEST(SharedNoise, ALikelihoodRatioAttackFindsExactlyTheClaimedDelta) {
   }
   // The worst agent is what is promised for.
   EXPECT_NEAR(pair_worth(*some_pairs(), kShared / kOwn, 0).gain * kOwn,
-              1 / std::sqrt(S.inverse().diagonal().maxCoeff()), 1e-9);
+              1 / std::sqrt(S.inverse().largest_on_diagonal()), 1e-9);
 }
 
 // The same noise at both ends with the same sign neither cancels nor has covariance S.

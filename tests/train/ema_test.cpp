@@ -6,31 +6,19 @@
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
 #include "porter/train/train.hpp"
-#include "temp_dir.hpp"
-#include "toy_data.hpp"
 #include "train/evaluator.hpp"
+#include "trainer_test.hpp"
 
 namespace porter {
 namespace {
 
-class EmaTest : public testing::Test {
+class EmaTest : public TrainerTest {
  protected:
-  EmaTest() {
-    write_file(dir_ / "train.csv", csv_text(toy_data(120, 6, 2, false)));
-    write_file(dir_ / "test.csv", csv_text(toy_data(40, 6, 2, false, 1)));
-  }
-
   Config config(std::vector<std::string> overrides = {}) {
-    overrides.insert(
-        overrides.begin(),
-        {"data.train=" + (dir_ / "train.csv").string(), "data.test=" + (dir_ / "test.csv").string(),
-         "network.agents=3", "network.graph=ring", "algorithm.rounds=12", "algorithm.step=0.3",
-         "algorithm.consensus=0.2", "algorithm.compressor=random_k:0.4", "privacy.sigma=0.05",
-         "run.threads=1"});
-    return parse_config("", "test", overrides);
+    overrides.insert(overrides.begin(), {"network.agents=3", "algorithm.rounds=12",
+                                         "algorithm.step=0.3", "privacy.sigma=0.05"});
+    return TrainerTest::config(std::move(overrides));
   }
-
-  TempDir dir_;
 };
 
 // The weighted sum as it is written in the header, from iterates that are all kept.

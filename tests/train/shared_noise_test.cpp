@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "porter/train/train.hpp"
 #include "privacy/secure_noise.hpp"
 #include "says.hpp"
+#include "small_matrix.hpp"
 #include "temp_dir.hpp"
 #include "toy_data.hpp"
 #include "train/run_folder.hpp"
@@ -79,7 +79,8 @@ TEST_F(SharedNoiseTest, TheStatementSaysAgainstWhom) {
 }
 
 TEST_F(SharedNoiseTest, InterruptedAndResumedIsBitIdenticalForAnyNumberOfThreads) {
-  for (const char* name : {"dp-dsgd", "sweep-led", "porter-sweep", "dsgt", "led", "porter-dp"}) {
+  for (const char* name :
+       {"dp-dsgd", "sweep-led", "porter-sweep", "dsgt", "led", "porter-dp", "motef-vr"}) {
     SCOPED_TRACE(name);
     std::vector<std::string> overrides = {std::string("algorithm.name=") + name,
                                           "algorithm.clip=smooth:1"};
@@ -129,6 +130,20 @@ TEST_F(SharedNoiseTest, ThatIsSecretIsPromisedAndChargedForWhatItIsWorth) {
               21, 1e-9);
 }
 
+// Its gradients are not the estimator's, but what is secret and shared is drawn all the same.
+TEST_F(SharedNoiseTest, ThatIsSecretIsThereForMotefVr) {
+  const auto secret =
+      config({"algorithm.name=motef-vr", "algorithm.clip=smooth:1", "algorithm.consensus=0.3",
+              "algorithm.batch=full", "privacy.noise=secure", "run.threads=3"});
+  Trainer trainer(assemble(secret)), again(assemble(secret));
+  EXPECT_EQ(train_in(dir_ / "secret", trainer), TrainStatus::finished);
+  const auto json = nlohmann::json::parse(read_file(dir_ / "secret" / "privacy.json"));
+  EXPECT_LE(json["guarantee"]["epsilon"], 2);
+  EXPECT_EQ(read_ledger(dir_ / "secret" / "ledger" / "agent-2.ledger").charges, 30U);
+  while (!again.finished()) again.step();  // the same batches, and noise of its own
+  EXPECT_FALSE(trainer.algorithm().iterates() == again.algorithm().iterates());
+}
+
 TEST_F(SharedNoiseTest, IsRefusedByNameWhereItCannotBeHad) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"algorithm.name=porter-dp", "algorithm.compressor=random_k:0.5"},
@@ -167,13 +182,10 @@ TEST_F(SharedNoiseTest, ItsCostIsTheTraceOfTheMixedCovariance) {
   for (const char* graph : {"ring", "star", "erdos-renyi:0.6", "complete"}) {
     const auto g = make_graph(graph, 7, 4);
     const Network network{g, make_mixing("metropolis", g)};
-    const auto n = static_cast<Eigen::Index>(7);
-    const auto dense = network.mixing.weights.dense();
-    const Eigen::MatrixXd W =
-        Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(dense.data(), n, n);
-    Eigen::MatrixXd L = Eigen::MatrixXd::Zero(n, n);
-    for (const auto& [i, j] : g.edges()) ++L(i, i), ++L(j, j), --L(i, j), --L(j, i);
-    Eigen::MatrixXd P = W;
+    const SmallMatrix W(7, 7, network.mixing.weights.dense());
+    SmallMatrix L(7, 7);
+    for (const auto& [i, j] : g.edges()) L.add_edge(i, j, 1);
+    auto P = W;
     for (const std::uint32_t steps : {1U, 2U, 3U}) {
       const auto cost = noise_after_gossip(network, steps);
       EXPECT_NEAR(cost.own, (P.transpose() * P).trace() / 7, 1e-12);
