@@ -17,6 +17,11 @@ if(NOT PORTER_SANITIZE)  # which checks more, and not beside it
 endif()
 target_link_options(porter_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro,-z,now)
 
+# No name of a build's folder in what is built: the same bytes wherever it is, for a compiler cache, too.
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(porter_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
+
 # The folders of the libraries we link, in the build as after installation. (CMake fills up a path
 # that installation replaces with colons, and an empty element is the current folder.)
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
