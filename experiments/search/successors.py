@@ -18,6 +18,7 @@ What was tried is written to successors-DATA-CELL-METHOD.toml, which `porter swe
 lies at an edge of what was tried is listed at the end. Studies go to experiments/successors-*.toml.
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import pathlib
@@ -230,7 +231,7 @@ def study_text(name, problem, kind, graph, series):
         "Values sent per gradient stand behind each method.\n"
         "Every method had 12 settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, chosen by the "
         "agents' mean loss on the training rows with seed 101 (experiments/search/successors.py); other graphs and splits use these.\n"
-        '"""\nkind = "bars"\nseeds = 3\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
+        '"""\nkind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
         f'data = {inline(problem["data"])}\nmodel = {inline(problem["model"])}\n'
         f'network = {inline({"agents": 10, "graph": spec, "mixing": "metropolis"})}\n'
         f"algorithm = {inline(algorithm)}\n" + (f"privacy = {inline(privacy)}\n" if privacy else "")
@@ -240,36 +241,74 @@ def study_text(name, problem, kind, graph, series):
         'metrics = ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "agent_loss_mean", "consensus_error", "bits_per_agent"]\n')
 
 
+# Over the internet, as docs/network.md models it: 50 ms, 10 Mbit/s, a tenth of a second for a gradient.
+PACE = {"latency": 0.05, "bandwidth": 1.25e6, "compute": 0.1, "straggling": 0.5}
+APART = ("soteriafl-sgd", "dp-sgd", "dp-sgd-alone")  # methods with a server, and one agent, who waits for nobody
+
+
+def seconds_text(problem, kind, series):
+    """By label, on every graph, with modelled seconds; `series` as in study_text."""
+    rows = []
+    for text_label, fixed, by_cell in series:
+        if fixed["name"] not in APART:
+            settings = {f"algorithm.{k}": v for k, v in (fixed | by_cell["by-label"]).items()}
+            rows.append(f"[[series]]\nlabel = {text(text_label)}\nset = {inline(settings)}\n")
+    return (
+        "# Written by experiments/search/successors.py.\n"
+        f'title = "Successors: {problem["title"]}, by label, modelled seconds"\n'
+        'about = """\nThe settings of the studies by label, on three graphs, with the modelled clock of docs/network.md: messages take '
+        "50 ms, an agent sends 10 Mbit a second, a gradient takes a tenth of a second and up to a few times that at random. Methods "
+        'with a server have no model of their time.\n"""\n'
+        'kind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 1 }\n\n[config]\n'
+        f'data = {inline(problem["data"] | {"split": "by-label"})}\nmodel = {inline(problem["model"])}\n'
+        f'network = {inline({"agents": 10, "mixing": "metropolis"} | PACE)}\n'
+        f'algorithm = {inline({"rounds": kind["rounds"]})}\nprivacy = {inline(privacy_of(kind))}\n'
+        f'run = {inline({"evaluate": "end", "threads": 1})}\n\n' + table("fallback", {text(k): v for k, v in problem["fallback"].items()})
+        + "\n".join(rows)
+        + f'\n[bars]\nvary = "network.graph"\nvalues = {text([spec for _, spec in GRAPHS.values()])}\n'
+        'metrics = ["seconds", "bits_per_agent", "agent_accuracy_mean", "agent_accuracy_worst"]\n')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--porter", required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True, help="where the sweeps go; a second call goes on there")
     parser.add_argument("--only", default="", help="data sets and kinds, as in a9a,plain-a9a")
+    parser.add_argument("--jobs", type=int, default=1, help="searches at a time; none depends on another")
     arguments = parser.parse_args()
     wanted = set(filter(None, arguments.only.split(",")))
-    for kind_name, kind in KINDS.items():
-        for data, problem in PROBLEMS.items():
-            name = kind_name + data
-            if wanted and name not in wanted:
-                continue
-            series = []
-            for method, (label, fixed, tuned) in kind["methods"].items():
-                algorithm, by_cell = base_of(problem, kind, method, fixed), {}
-                for cell, split in CELLS.items():
-                    title = f"{label}: {problem['title']}, {split}; what was tried."
-                    config = config_text(problem, split, kind, algorithm, title)
-                    search = Search(arguments.porter, arguments.work / name / method / cell, config)
-                    by_cell[cell] = tune(search, start_of(problem, kind, tuned))
-                    path = HERE / f"successors-{name}-{cell}-{method}.toml"
-                    path.write_text(config + sweep_section([dict(key) for key in search.losses]))
-                    edge = [key for key, _ in search.at_edge()]
-                    print(f"{name} {cell} {method}: {by_cell[cell]} loss {min(search.losses.values()):.4f}, "
-                          f"{len(search.losses)} settings" + (f", at the edge in {', '.join(edge)}" if edge else ""), flush=True)
-                series.append((label, algorithm, by_cell))
-            graphs = GRAPHS if kind["private"] else {"er": GRAPHS["er"]}
-            for graph, spec in graphs.items():
-                study = HERE.parent / f"successors-{name}-{graph}.toml"
-                study.write_text(study_text(name, problem, kind, spec, series))
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for kind_name, kind in KINDS.items():
+            for data, problem in PROBLEMS.items():
+                name = kind_name + data
+                if not wanted or name in wanted:
+                    write_studies(name, problem, kind, lambda *what: pool.submit(search_cell, arguments, name, problem, kind, *what))
+
+
+def search_cell(arguments, name, problem, kind, method, cell):
+    """The best setting of one method in one cell; what was tried goes to a file."""
+    label, fixed, tuned = kind["methods"][method]
+    title = f"{label}: {problem['title']}, {CELLS[cell]}; what was tried."
+    config = config_text(problem, CELLS[cell], kind, base_of(problem, kind, method, fixed), title)
+    search = Search(arguments.porter, arguments.work / name / method / cell, config)
+    best = tune(search, start_of(problem, kind, tuned))
+    path = HERE / f"successors-{name}-{cell}-{method}.toml"
+    path.write_text(config + sweep_section([dict(key) for key in search.losses]))
+    edge = [key for key, _ in search.at_edge()]
+    print(f"{name} {cell} {method}: {best} loss {min(search.losses.values()):.4f}, "
+          f"{len(search.losses)} settings" + (f", at the edge in {', '.join(edge)}" if edge else ""), flush=True)
+    return best
+
+
+def write_studies(name, problem, kind, begin):
+    searches = {(method, cell): begin(method, cell) for method in kind["methods"] for cell in CELLS}
+    series = [(label, base_of(problem, kind, method, fixed), {cell: searches[method, cell].result() for cell in CELLS})
+              for method, (label, fixed, _) in kind["methods"].items()]
+    for graph, spec in (GRAPHS if kind["private"] else {"er": GRAPHS["er"]}).items():
+        study = HERE.parent / f"successors-{name}-{graph}.toml"
+        study.write_text(study_text(name, problem, kind, spec, series))
+    if kind["private"]:
+        (HERE.parent / f"successors-{name}-seconds.toml").write_text(seconds_text(problem, kind, series))
 
 
 if __name__ == "__main__":
