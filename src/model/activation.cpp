@@ -9,12 +9,12 @@ namespace {
 
 constexpr double kLeast = 0.001, kMost = 1000;
 constexpr std::string_view kExpected =
-    "expected tempered:S:T:O with S and T from 0.001 to 1000 and O from 0 to 1000, such as "
+    "expected tempered:S:T:O with S and T from 0.001 to 1000 and O from 0 to S, such as "
     "tempered:1.58:3:0.71";
 
 bool is_tempered(double scale, double rate, double offset) {
   const auto is_positive = [](double value) { return value >= kLeast && value <= kMost; };
-  return is_positive(scale) && is_positive(rate) && offset >= 0 && offset <= kMost;
+  return is_positive(scale) && is_positive(rate) && offset >= 0 && offset <= scale;
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ struct Activation {
   bool operator==(const Activation&) const = default;
 };
 
-/// Error{usage} unless scale and rate are from 0.001 to 1000 and the offset from 0 to 1000: all
-/// that is computed with them is then far from the limits of float.
+/// Error{usage} unless scale and rate are from 0.001 to 1000 and the offset from 0 to the scale:
+/// all that is computed with them is then far from the limits of float, and its slope, which comes
+/// from its value, loses no more than a few roundings beside the offset.
 Activation tempered_sigmoid(double scale, double rate, double offset);
 
 /// "sigmoid", "tanh", "relu" or "tempered:SCALE:RATE:OFFSET"; Error{usage}.
