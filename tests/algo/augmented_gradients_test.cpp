@@ -40,8 +40,7 @@ struct Pictures {
   }
 };
 
-TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
-  Pictures f;
+void compare_with_loops(Pictures&& f) {
   const Augmentation augment{.pixels = 1, .copies = 3, .flips = true};
   const Clip clip{Clip::Kind::linear, 0.5};
   const auto G = f.estimate(f.options(augment), 4);
@@ -59,7 +58,7 @@ TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
         move_image(Pictures::kShape, sample.values, move, image);
         auto copy = sample;
         copy.values = image;
-        f.model->loss(f.X.row(agent), copy, gradient);
+        weighted_loss(*f.model, f.X.row(agent), copy, gradient);
         axpy(1.0 / 3, gradient, mean);
         moved |= move.down != 0 || move.right != 0;
       }
@@ -70,6 +69,15 @@ TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) {
     EXPECT_LT(squared_distance(G.row(agent), expected), 1e-26);
   }
   EXPECT_TRUE(clipped && moved);
+}
+
+TEST(AugmentedGradients, AreMeansOverCopiesClippedSampleBySample) { compare_with_loops({}); }
+
+// A record's weight is in its gradient before that is clipped.
+TEST(AugmentedGradients, HaveTheWeightsOfTheirRecords) {
+  Pictures f;
+  for (int i = 0; i < 16; ++i) f.data.weights.push_back(static_cast<float>(i % 5) / 4);
+  compare_with_loops(std::move(f));
 }
 
 // Copies that do not move are the sample: nothing but rounding differs.
