@@ -65,7 +65,7 @@ ABOUT = """\
 title = "Noise that neighbours share: MNIST as centred histograms of gradients, epsilon = 0.5"
 about = \"\"\"
 Every row has the same certified epsilon = 0.5 at delta = 1e-5 (replace-one neighbours, fixed batches of a tenth of the records, 200 gradients), each against its own adversary: independent noise (LDP) against all others together, shared noise (DECOR's pairwise with c = s, and the best ratio) against an eavesdropper of all messages with up to t colluding agents. docs/correlated-noise.md has the promise and its proof.
-Softmax without a column of ones (d = 3,920), ten agents. Every row has the best of the same steps, by the agents' mean loss on the training rows with seed 101 (experiments/search/shared_noise.py).
+Softmax without a column of ones (d = 3,920), ten agents. Every row has the best of six to eight steps, by the agents' mean loss on the training rows with seed 101 (experiments/search/shared_noise.py).
 \"\"\"
 kind = "bars"
 seeds = 5

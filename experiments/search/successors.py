@@ -4,7 +4,7 @@
 
     python3 experiments/search/successors.py --porter build/release/porter --work runs/successors
 
-Every method gets 12 settings in each of two cells of a data set, Dirichlet(1) and by label, on ER(0.8)
+Every method gets at most 12 settings in each of two cells of a data set, Dirichlet(1) and by label, on ER(0.8)
 with seed 101, which no study reports; the best has the least mean loss of the agents on the training
 rows. The rule, the same for all:
 
@@ -229,7 +229,7 @@ def study_text(name, problem, kind, graph, series):
         f'title = "Successors: {problem["title"]}, {label}, {"epsilon = 2" if private else "without privacy"}"\n'
         f'about = """\n{about} Ten agents, Metropolis weights; columns are splits, from alike to one or two classes an agent. '
         "Values sent per gradient stand behind each method.\n"
-        "Every method had 12 settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, chosen by the "
+        "Every method had at most 12 settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, chosen by the "
         "agents' mean loss on the training rows with seed 101 (experiments/search/successors.py); other graphs and splits use these.\n"
         '"""\nkind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
         f'data = {inline(problem["data"])}\nmodel = {inline(problem["model"])}\n'

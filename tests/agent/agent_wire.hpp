@@ -189,7 +189,8 @@ checkpoint = "every:2"
 evaluate = "end"
 )";
 
-// What the agent would load and compute of its privacy, once: it starts again and again.
+// What the agent would load and compute of its privacy, once: it starts again and again. Its files
+// are not looked at again.
 inline Sources its_data(const AgentOptions& options) {
   static std::mutex mutex;
   static std::map<std::string, RunData> known;

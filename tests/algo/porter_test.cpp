@@ -196,32 +196,42 @@ TEST(MotefVr, OneRecordMovesAReleaseByAtMostTwoTauOverB) {
   EXPECT_GT(largest, 0.9 * kMost);          // the record was drawn, and turned round
 }
 
-// In a round its M is a release and what is left of the M before: noise enters once.
+// In a round its M is a release and what is left of the M before: noise enters once. Nobody moves,
+// so that both runs have the same gradients.
 TEST(MotefVr, IsNoisedLikePorterDp) {
-  const auto last_M = [](double noise_stddev) {
+  const auto releases = [](double noise_stddev) {
     const auto toy = ToyNetwork{.algorithm = "motef-vr",
                                 .clip = "smooth:0.5",
                                 .clip_target = ClipTarget::sample,
+                                .eta = 0,
                                 .noise_stddev = noise_stddev,
                                 .momentum = 0.3}
                          .build();
     toy->algorithm->step(1);
-    return toy->state("M");
+    const auto first = toy->state("M");
+    toy->algorithm->step(2);
+    auto second = toy->state("M");
+    for (std::size_t i = 0; i < second.agents(); ++i) axpy(-0.7, first.row(i), second.row(i));
+    return std::pair(first, second);
   };
-  const auto noisy = last_M(0.7), clean = last_M(0);
+  const auto [noisy, noisy_2] = releases(0.7);
+  const auto [clean, clean_2] = releases(0);
   // The first round is porter-dp's, where the noise of an estimator is known.
   auto toy = ToyNetwork{.algorithm = "porter-dp",
                         .clip = "smooth:0.5",
                         .clip_target = ClipTarget::sample,
                         .noise_stddev = 0.7}
                  .build();
-  const auto released = toy->next_gradients(1);
+  const auto released = toy->next_gradients(1), released_2 = toy->next_gradients(2);
   toy->gradients.noise_stddev = 0;
-  const auto gradients = toy->next_gradients(1);
+  const auto gradients = toy->next_gradients(1), gradients_2 = toy->next_gradients(2);
   for (std::size_t i = 0; i < noisy.agents(); ++i) {
     // Clipping allows norms 1e-10 for their rounding.
     EXPECT_LT(distance(noisy.row(i), released.row(i)), 1e-10);
     EXPECT_LT(distance(clean.row(i), gradients.row(i)), 1e-10);
+    for (std::size_t j = 0; j < noisy.dim(); ++j)
+      EXPECT_NEAR(noisy_2.row(i)[j] - clean_2.row(i)[j],
+                  released_2.row(i)[j] - gradients_2.row(i)[j], 1e-10);
   }
 }
 

@@ -84,7 +84,7 @@ TEST_F(AuditOfAConfig, CertifiesTheEpsilonOfTheRun) {
 
 // Their releases are not those that the audit makes, so its verdict would be about something else.
 TEST_F(AuditOfAConfig, RefusesMethodsThatReleaseSomethingElse) {
-  for (const char* method : {"soteriafl-svrg", "ddp-srm"}) {
+  for (const char* method : {"soteriafl-svrg", "ddp-srm", "motef-vr"}) {
     const auto result = porter(
         "privacy audit --config c.toml --set algorithm.compressor=identity --rung 1 --set "
         "algorithm.name=" +

@@ -43,6 +43,8 @@ TEST(RoundTrace, KeepsTheFirstEventsOnly) {
   std::size_t events = 0;  // a parser would take seconds
   for (auto at = text.find("\"ph\""); at != text.npos; at = text.find("\"ph\"", at + 1)) ++events;
   EXPECT_EQ(events, RoundTrace::kMaxEvents);
+  const auto end = text.find_last_not_of(" \n");
+  EXPECT_EQ(text.substr(end - 1, 2), "}]");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ same)
   grep -q '"target_epsilon": 1.0' unlike.run/agents/agent-4/privacy.json
   ;;
 killed)
-  set_rounds 2
+  set_rounds 3
   set -- --set algorithm.rounds=$rounds --set run.checkpoint=every:20
   "$porter" run c.toml "$@" --out sim >log 2>&1
   start_cluster "$@" --insecure-test-noise
