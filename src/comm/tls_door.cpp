@@ -19,9 +19,8 @@ constexpr std::size_t kLinesPerReport = 20;
 
 }  // namespace
 
-Door::Kind Door::Visitor::kind() const {
-  return {from_peer, leaving || connection->has_answered()};
-}
+// Whoever leaves without a word has said nothing, either.
+Door::Kind Door::Visitor::kind() const { return {from_peer, connection->has_answered()}; }
 
 Door::Door(const TlsContext& tls, Options options)
     : tls_(tls), options_(std::move(options)), listener_(listen_on(options_.listen)) {}
@@ -114,8 +113,8 @@ void Door::accept_all(std::vector<Guest>& guests) {
   } catch (const std::exception& error) {
     // Files need descriptors, too.
     report(concat("no connection can be accepted: ", error.what()));
-    drop_one({.from_peer = false, .answered = false}) ||
-        drop_one({.from_peer = false, .answered = true});
+    if (!drop_one({.from_peer = false, .answered = false}))
+      drop_one({.from_peer = false, .answered = true});
     closed_until_ = Clock::now() + kWithoutDescriptors;
   }
 }
