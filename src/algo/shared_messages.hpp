@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <memory>
 #include <span>
 
 #include "message.hpp"
 #include "porter/comm/transport.hpp"
+#include "porter/core/error.hpp"
 #include "porter/core/rows.hpp"
 
 namespace porter {
@@ -27,7 +27,9 @@ class SharedMessages {
   }
 
   void put(std::size_t channel, std::size_t agent, std::uint32_t step, const Decoded& message) {
-    assert(message.values.size() <= most_ && message.tile_starts.size() <= tiles_ + 1);
+    require(message.values.size() <= most_ && message.tile_starts.size() <= tiles_ + 1,
+            ErrorKind::usage, "a message keeps ", message.values.size(),
+            " coordinates, where its compressor says that it keeps at most ", most_);
     auto* to = place(channel, agent, step);
     to[0] = message.dense ? 1 : 0;
     to[1] = static_cast<std::uint32_t>(message.values.size());
