@@ -131,7 +131,7 @@ void check_copies(const TomlSection& section, const AlgorithmInfo& info, const C
   section.check(find_model(config.model.name).takes_images, "augment", "copies of images are for ",
                 names_of(model_table(), &ModelInfo::takes_images), ", found model.name = \"",
                 config.model.name, "\"");
-  section.check(!info.two_gradients, "augment", info.name,
+  section.check(!info.several_points, "augment", info.name,
                 " has gradients at two points in a sample's term, and copies are for one");
 }
 

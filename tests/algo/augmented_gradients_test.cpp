@@ -121,8 +121,9 @@ TEST(AugmentedGradients, AreForImagesAndOneGradientOfASample) {
   const auto key = "algorithm.augment=shift:1x2";
   EXPECT_NO_THROW(parse_config("", "test", {"model.name=cnn", key}));
   EXPECT_THROW(parse_config("", "test", {"model.name=mlp", key}), Error);
-  EXPECT_THROW(parse_config("", "test", {"model.name=cnn", key, "algorithm.name=soteriafl-svrg"}),
-               Error);
+  for (const std::string name : {"soteriafl-svrg", "motef-vr", "ddp-srm"})
+    EXPECT_THROW(parse_config("", "test", {"model.name=cnn", key, "algorithm.name=" + name}),
+                 Error);
 }
 
 }  // namespace

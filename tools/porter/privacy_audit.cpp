@@ -68,9 +68,7 @@ AuditSetting config_setting(AuditArguments& options, const RunParts& parts) {
   require(config.privacy.has_value(), ErrorKind::usage, options.config, ": algorithm.name = \"",
           config.algorithm.name, "\" without [privacy] promises nothing that could be audited");
   const auto& method = parts.algorithm();
-  require(!method.two_gradients && !method.gathers &&
-              method.meeting != AlgorithmInfo::Meeting::aggregator,
-          ErrorKind::usage, options.config,
+  require(!method.several_points, ErrorKind::usage, options.config,
           ": algorithm.name: the audit is of agents that add noise to the mean of one clipped "
           "gradient of each sample, and those of \"",
           method.name, "\" release something else");

@@ -97,7 +97,7 @@ struct AlgorithmSetup {
   std::uint32_t gossip = 1;       ///< gossip steps per gradient
   std::uint32_t local_steps = 1;  ///< gradients per message
   std::uint32_t rounds = 0;       ///< of the run; 0: not known
-  bool gathers = false;           ///< AlgorithmInfo::gathers
+  bool gathers = false;           ///< AlgorithmInfo::gathers of the method, for public_bounds
   double trigger = 1;             ///< c of sparq-sgd: an agent sends where |X - Q|^2 > c eta^2
   Mask mask = Mask::own;
   Acceleration acceleration = Acceleration::none;
@@ -148,6 +148,7 @@ struct AlgorithmInfo {
   std::uint32_t local_steps = 0;  ///< the same, of a method that may have several; 0: one, always
   bool shifts = false;            ///< learns shifts of its messages (algorithm.shift)
   bool two_gradients = false;     ///< a release has two terms of a sample (algorithm.snapshot)
+  bool several_points = false;    ///< a sample's term has gradients at more points than X
   bool gathers = false;           ///< it tracks M <- (1 - beta) M + G, not beta G
   bool triggers = false;          ///< sends where there is enough to tell (algorithm.trigger)
   bool needs_unbiased = false;    ///< of its compressor (algorithm.unbiased)

@@ -151,7 +151,7 @@ class RunPrivacy {
   void calibrate_statistics();
   double calibrated_sigma(const BatchSampler& sampler, double target, std::uint64_t steps) const;
   EpsilonInterval statistics_interval() const;
-  bool two_gradients() const;  // whether a release holds gradients at two points
+  bool two_gradients() const;  // whether a release has two clipped terms of a sample
   PrivacyEvent event(std::uint64_t steps, double noise) const;
   std::vector<PrivacyEvent> events(std::uint64_t releases) const;
   void check_grid(std::size_t phase) const;
