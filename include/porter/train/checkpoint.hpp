@@ -28,7 +28,7 @@ struct RunState {
 /// the fields, counts as arrays of one number.
 struct Checkpoint {
   /// Raised when a file that an older porter reads would mean something else.
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
 
   std::string run;  ///< run_id
   /// Where the run was extended: the ids that it had before, the oldest first.
