@@ -19,9 +19,6 @@ constexpr std::size_t kLinesPerReport = 20;
 
 }  // namespace
 
-// Whoever leaves without a word has said nothing, either.
-Door::Kind Door::Visitor::kind() const { return {from_peer, connection->has_answered()}; }
-
 Door::Door(const TlsContext& tls, Options options)
     : tls_(tls), options_(std::move(options)), listener_(listen_on(options_.listen)) {}
 
@@ -63,7 +60,9 @@ bool Door::is_over(Visitor& visitor, std::vector<Guest>& guests) {
     return false;
   };
   try {
-    if (!ready || !connection.shake_hands()) return age > options_.patience && refuse(" in time");
+    const bool shaken = ready && connection.shake_hands();
+    visitor.answered = connection.has_answered();  // not by an alert to who has said nothing
+    if (!shaken) return age > options_.patience && refuse(" in time");
   } catch (const Error& error) {
     return refuse(concat("; ", error.what()));
   }
@@ -97,7 +96,7 @@ void Door::say_goodbye(Visitor& visitor, const std::string& who, const std::stri
 
 void Door::turn_away(std::unique_ptr<Connection> connection, const std::string& address,
                      const std::string& who, const std::string& why) {
-  Visitor visitor{.connection = std::move(connection), .address = address};
+  Visitor visitor{.connection = std::move(connection), .address = address, .answered = true};
   say_goodbye(visitor, who, why);
   visitors_.push_back(std::move(visitor));
   make_room();

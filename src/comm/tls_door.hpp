@@ -65,8 +65,8 @@ class Door {
     std::unique_ptr<Connection> connection;
     std::string address;
     Clock::time_point since = Clock::now();
-    bool from_peer = false, leaving = false;
-    Kind kind() const;
+    bool from_peer = false, answered = false, leaving = false;
+    Kind kind() const { return {from_peer, answered}; }
   };
 
   void accept_all(std::vector<Guest>& guests);
