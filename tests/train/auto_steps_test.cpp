@@ -47,15 +47,17 @@ TEST(AutoConsensus, IsHalfOfWhatTheCompressorKeeps) {
 }
 
 // Brackets are beta of a gradient, and so may be their threshold and noise.
-TEST(AutoSteps, KnowWhatMotefVrGathers) {
-  const auto step = [](const char* name, const char* clip, const char* sigma) {
+TEST(AutoSteps, KnowWhatRecursiveMomentumGathers) {
+  const auto step = [](const char* name, const char* clip, const char* sigma, const char* beta) {
     return toy_parts({concat("algorithm.name=", name), concat("algorithm.clip=linear:", clip),
-                      "algorithm.clip_target=sample", "algorithm.momentum=0.25",
+                      "algorithm.clip_target=sample", concat("algorithm.momentum=", beta),
                       "privacy.calibration=sigma", concat("privacy.sigma=", sigma)})
         .config.algorithm.step;
   };
-  EXPECT_EQ(step("motef-vr", "0.25", "0.0625"), step("porter-dp", "1", "0.25"));
-  EXPECT_LT(step("motef-vr", "1", "0.25"), step("porter-dp", "1", "0.25"));
+  EXPECT_EQ(step("motef-vr", "0.25", "0.0625", "0.25"), step("porter-dp", "1", "0.25", "0.25"));
+  EXPECT_LT(step("motef-vr", "1", "0.25", "0.25"), step("porter-dp", "1", "0.25", "0.25"));
+  EXPECT_EQ(step("ddp-srm", "0.25", "0.0625", "0.25"), step("ddp-srm", "1", "0.25", "1"));
+  EXPECT_LT(step("ddp-srm", "1", "0.25", "0.25"), step("ddp-srm", "1", "0.25", "1"));
 }
 
 TEST(AutoSteps, NeitherDivergeNorLeaveAnAgentBehind) {
