@@ -151,9 +151,10 @@ def test_what_is_no_model_or_no_method(two_classes, plain):
 
 
 def test_methods_that_need_more_say_so(two_classes, plain):
-    with pytest.raises(ValueError, match="sample by sample"):
-        porterdp.run(plain, data=two_classes, model=Logistic(*two_classes),
-                     set={"algorithm.name": "soteriafl-svrg", "privacy.epsilon": 4.0})
+    for name in "soteriafl-svrg", "motef-vr", "ddp-srm":
+        with pytest.raises(ValueError, match="sample by sample"):
+            porterdp.Simulation(plain, data=two_classes, model=Logistic(*two_classes),
+                              set={"algorithm.name": name, "privacy.epsilon": 4.0})
 
 
 class Choco:

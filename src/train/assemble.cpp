@@ -373,6 +373,10 @@ RunParts assemble(const Config& given, Sources sources) {
   parts.model = parts.own_model
                     ? std::move(sources.model)
                     : make_model(config.model, train.features, train.classes.size(), train.outputs);
+  require(!parts.model->joins_agents() || !parts.algorithm().several_points, ErrorKind::usage,
+          "algorithm.name: ", parts.algorithm().name,
+          " takes gradients at several points, sample by sample, which a model that computes for "
+          "all agents at once does not have");
   use_data(parts, parts.own_model);
   parts.network = build_network(parts, sources);
   parts.compressor = build_compressor(parts, sources);

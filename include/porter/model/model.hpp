@@ -108,7 +108,8 @@ class Model {
 
   /// Whether the gradients of a round are asked for once, of all agents that are here, by
   /// gradient_sums on the thread that steps, and never by the three others: for what computes
-  /// elsewhere, where a call costs more than an agent does. The scales are 1.
+  /// elsewhere, where a call costs more than an agent does. The scales are 1. Methods that take
+  /// gradients at several points ask sample by sample, and are refused.
   virtual bool joins_agents() const { return false; }
   virtual void gradient_sums(std::span<const AgentBatch> agents) const;
 
