@@ -151,10 +151,11 @@ def test_what_is_no_model_or_no_method(two_classes, plain):
 
 
 def test_methods_that_need_more_say_so(two_classes, plain):
-    for name in "soteriafl-svrg", "motef-vr", "ddp-srm":
+    for name, compressor in ("soteriafl-svrg", "random_k:0.5"), ("motef-vr", "random_k:0.5"), ("ddp-srm", "identity"):
         with pytest.raises(ValueError, match="sample by sample"):
             porterdp.Simulation(plain, data=two_classes, model=Logistic(*two_classes),
-                              set={"algorithm.name": name, "privacy.epsilon": 4.0})
+                                set={"algorithm.name": name, "algorithm.compressor": compressor,
+                                     "algorithm.clip": "linear:1", "privacy.epsilon": 4.0})
 
 
 class Choco:
