@@ -335,6 +335,8 @@ ScratchPool<GradientEstimator::Scratch>::Loan GradientEstimator::take_for_terms(
     std::size_t agent, std::uint32_t round) {
   require(!options_.augment, ErrorKind::usage,
           "algorithm.augment: copies are for methods whose term of a sample is one gradient");
+  require(!joined_, ErrorKind::usage,
+          "a model that computes for all agents at once has no gradients at several points");
   auto scratch = scratch_.take();
   draw_counted(agent, round, scratch->batch);
   products_[agent].clear();

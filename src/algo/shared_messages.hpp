@@ -13,7 +13,8 @@
 namespace porter {
 
 /// What the messages of agents decode to, where their processes share memory: its own agent writes
-/// it, and nobody draws a mask again. Two places each, for even and for odd steps, as SharedRows.
+/// it, and nobody draws a mask again. Short messages, so never dense ones. Two places each, for
+/// even and for odd steps, as SharedRows.
 class SharedMessages {
  public:
   /// Behind `offset` bytes of each agent's part. A message keeps at most `most` coordinates.
@@ -27,13 +28,15 @@ class SharedMessages {
   }
 
   void put(std::size_t channel, std::size_t agent, std::uint32_t step, const Decoded& message) {
-    require(message.values.size() <= most_ && message.tile_starts.size() <= tiles_ + 1,
-            ErrorKind::usage, "a message keeps ", message.values.size(),
+    const auto kept = message.values.size();
+    require(!message.dense && kept <= most_, ErrorKind::usage, "a message keeps ", kept,
             " coordinates, where its compressor says that it keeps at most ", most_);
+    require(message.indices.size() == kept && message.tile_starts.size() <= tiles_ + 1,
+            ErrorKind::usage, "a message has ", message.indices.size(), " positions for ", kept,
+            " values and ", message.tile_starts.size(), " tiles of at most ", tiles_ + 1);
     auto* to = place(channel, agent, step);
-    to[0] = message.dense ? 1 : 0;
-    to[1] = static_cast<std::uint32_t>(message.values.size());
-    to[2] = static_cast<std::uint32_t>(message.tile_starts.size());
+    to[0] = static_cast<std::uint32_t>(kept);
+    to[1] = static_cast<std::uint32_t>(message.tile_starts.size());
     std::ranges::copy(message.tile_starts, to + kHead);
     std::ranges::copy(message.indices, to + indices());
     std::ranges::copy(message.values, reinterpret_cast<float*>(to + values()));
@@ -41,16 +44,16 @@ class SharedMessages {
 
   DecodedView get(std::size_t channel, std::size_t agent, std::uint32_t step) const {
     const auto* from = place(channel, agent, step);
-    const bool dense = from[0] != 0;
-    return {dense,
-            {from + indices(), dense ? 0 : from[1]},
-            {reinterpret_cast<const float*>(from + values()), from[1]},
-            {from + kHead, from[2]}};
+    return {false,
+            {from + indices(), from[0]},
+            {reinterpret_cast<const float*>(from + values()), from[0]},
+            {from + kHead, from[1]}};
   }
 
  private:
-  // Words of 32 bits: dense or not, values, tile starts; then these, the positions and the values.
-  static constexpr std::size_t kHead = 3;
+  // Words of 32 bits: how many values and tile starts; then the latter, the positions and the
+  // values.
+  static constexpr std::size_t kHead = 2;
   static std::size_t tiles_of(std::size_t dim) { return (dim + kTileSize - 1) / kTileSize; }
   static std::size_t words(std::size_t most, std::size_t tiles) {
     return whole_lines<std::uint32_t>(kHead + tiles + 1 + 2 * most);

@@ -54,8 +54,7 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
   const std::size_t kept = setup.compressor.kept(dim_).value_or(dim_);
   stores_gaps_ = !forgets_ && should_store_gaps<Real>(team.agents, kept, dim_);
   copies_lag_ = !stores_gaps_ || 16 * kept <= dim_;  // a long backlog must be smaller than the copy
-  if (setup.exchange && are_few(team.agents))
-    share(*setup.exchange, channels.size(), setup.mask == Mask::sweep ? dim_ : kept);
+  if (setup.exchange && are_few(team.agents)) share(*setup.exchange, channels.size(), kept);
   if (setup.exchange)
     for (const auto sender : setup.exchange->sources())
       shares(sender) ? link_.leave_unread(sender) : copied_.push_back(sender);

@@ -69,8 +69,27 @@ struct Difference {
   bool same_batch;
 };
 
-Difference one_replay(const AuditSetting& setting, const Problem& problem, std::uint32_t trial,
-                      ThreadPool& pool) {
+// What goes with the records of each agent: made once, as images are long. Numbers alone are alike.
+class NumberedData {
+ public:
+  NumberedData(const AuditSetting& setting, const Problem& problem)
+      : setting_(setting), problem_(problem), made_(setting.augment ? problem.agents : 1) {}
+
+  const Dataset& of(std::size_t agent) {
+    const auto m = problem_.samples_per_agent();
+    auto& data = made_[setting_.augment ? agent : 0];
+    if (data.rows() == 0) data = numbered(setting_, problem_, agent * m, m);
+    return data;
+  }
+
+ private:
+  const AuditSetting& setting_;
+  const Problem& problem_;
+  std::vector<Dataset> made_;
+};
+
+Difference one_replay(const AuditSetting& setting, const Problem& problem, NumberedData& numbers,
+                      std::uint32_t trial, ThreadPool& pool) {
   RngStream rng(setting.seed, Draw::test, 2, trial);
   const std::size_t agent = rng.below(problem.agents), m = problem.samples_per_agent();
   const std::size_t first = agent * m, dim = problem.model.dim();
@@ -79,7 +98,7 @@ Difference one_replay(const AuditSetting& setting, const Problem& problem, std::
   options.noise_stddev = 0;
 
   // With one record in thousands drawn, most replays would compare equal batches.
-  const auto data = numbered(setting, problem, first, m);
+  const auto& data = numbers.of(agent);
   const auto batch =
       GradientEstimator({problem.model, data, 1}, options, pool).draw_batch(0, trial);
   const bool drawn = !batch.empty() && rng.below(8) != 0;
@@ -149,10 +168,11 @@ AuditRung audit_replay(const AuditSetting& setting, const AuditSubject& subject,
                        const AuditProgress& progress) {
   return climb_rung(setting, 1, "replay", [&]() -> std::vector<AuditCheck> {
     ThreadPool pool(1);
+    NumberedData numbers(setting, subject.problem);
     double largest = 0, different = 0;
     for (std::size_t trial = 0; trial < trials; ++trial) {
       const auto [length, same_batch] =
-          one_replay(setting, subject.problem, static_cast<std::uint32_t>(trial), pool);
+          one_replay(setting, subject.problem, numbers, static_cast<std::uint32_t>(trial), pool);
       largest = std::max(largest, length);
       different += same_batch ? 0 : 1;
       progress(static_cast<double>(trial + 1) / static_cast<double>(trials + 1));

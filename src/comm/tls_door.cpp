@@ -139,8 +139,9 @@ void Door::make_room() {
 
 void Door::report_full(Kind kind) {
   const auto now = Clock::now();
-  if (now < full_until_) return;
-  full_until_ = now + kBetweenFullDoors;
+  auto& quiet_until = quiet_until_[kind.from_peer][kind.answered];
+  if (now < quiet_until) return;
+  quiet_until = now + kBetweenFullDoors;
   report(concat("the door is full: ", options_.places, " connections ",
                 kind.from_peer ? "from the hosts of peers " : "",
                 kind.answered ? "have not shown a certificate" : "have said nothing yet",

@@ -88,7 +88,7 @@ class Door {
   std::set<std::string> peer_hosts_;
   std::vector<Visitor> visitors_;
   std::minstd_rand random_{std::random_device{}()};
-  Clock::time_point full_until_{};  // no other line about that before
+  Clock::time_point quiet_until_[2][2]{};  // no other line about a full door before, by Kind
   std::vector<std::string> news_;
   std::size_t untold_ = 0;  // lines beyond those in news_
   Clock::time_point told_{};

@@ -176,6 +176,11 @@ ConfigKey with_words(const Table& table, Name name, ConfigKey key) {
   return key;
 }
 
+ConfigKey with_words(std::vector<std::string> words, ConfigKey key) {
+  key.words = std::move(words);
+  return key;
+}
+
 ConfigKey conduct(ConfigKey key) {
   key.scope = KeyScope::conduct;
   return key;
@@ -265,7 +270,7 @@ std::vector<ConfigKey> make_keys() {
       only_where(is_layered, row(KEY(model.hidden), "a list of widths such as [64]",
                                  "hidden layers of an mlp", read_hidden)),
       only_where(is_layered,
-                 with_words(Choices<ActivationKind>::table, &Choice<ActivationKind>::text,
+                 with_words({"sigmoid", "tanh", "relu", "tempered:1.58:3:0.71"},
                             row(KEY(model.activation), "sigmoid, tanh, relu, tempered:S:T:O",
                                 "of the hidden layers; S sigmoid(T t) - O is a tempered sigmoid",
                                 parsed(parse_activation)))),

@@ -142,7 +142,7 @@ bool GridRunner::train_to(const GridTask& task, std::size_t threads, GridRun& ru
   }
   // The same bits whenever a run is repeated: what is modelled has them, what is measured has not.
   const auto repeatable = [&](MetricsRow row) {
-    if (!has_clock(config)) row.seconds = 0;
+    if (!has_clock(config)) row.seconds.reset();
     return row;
   };
   bool stopped = false, hopeless = false;

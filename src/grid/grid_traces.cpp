@@ -72,7 +72,7 @@ std::vector<KnownSetting> study_settings(const fs::path& folder) {
   return settings;
 }
 
-// Where no clock is modelled there are no seconds to draw by.
+// Where no clock is modelled there are no seconds, to draw by or otherwise.
 Metrics metrics_of(const std::vector<MetricsRow>& rows, bool clock) {
   Metrics metrics;
   for (const auto& column : metrics_columns()) {

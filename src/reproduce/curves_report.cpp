@@ -51,7 +51,7 @@ Series mean_series(const Study& study, const GridResult& result, std::size_t set
   return series;
 }
 
-// The seconds of runs are 0 where no clock is modelled.
+// Runs have no seconds where no clock is modelled.
 bool has_axis(const GridSetting& setting, const CurveAxis& x) {
   return std::string_view(x.column) != kSeconds.column ||
          (setting.config && has_clock(*setting.config));

@@ -269,7 +269,10 @@ TEST(Exchange, HonestRunsStayWithinTheBounds) {
           toy.gamma = 0.05;
           toy.noise_stddev = noise;
           toy.rounds = 300;
-          EXPECT_NO_THROW(simulate(toy, toy.rounds));
+          for (const double momentum : {1.0, 0.1}) {
+            toy.momentum = momentum;
+            EXPECT_NO_THROW(simulate(toy, toy.rounds)) << momentum;
+          }
         }
 }
 

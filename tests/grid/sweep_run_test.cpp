@@ -46,7 +46,7 @@ TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
       Trainer alone(assemble(config));
       MetricsRow last;
       train(alone, {{.after_evaluation = [&](const MetricsRow& row) { last = row; }}});
-      last.seconds = 0;
+      last.seconds.reset();
       EXPECT_EQ(metrics_line(run.rows.back()), metrics_line(last))
           << run.setting << ", " << run.seed;
     }
@@ -62,7 +62,7 @@ TEST_F(SweepTest, ARunOfASweepIsTheRunThatTheConfigGives) {
 std::vector<double> seconds_of(const std::optional<SweepResult>& result) {
   std::vector<double> list;
   for (const auto& setting : result->ranked)
-    for (const auto& run : setting.runs) list.push_back(run.rows.back().seconds);
+    for (const auto& run : setting.runs) list.push_back(run.rows.back().seconds.value_or(0));
   return list;
 }
 

@@ -67,6 +67,7 @@ struct ToyNetwork {
                      .gossip = toy.gossip,
                      .local_steps = toy.local_steps,
                      .rounds = toy.rounds,
+                     .gathers = info.gathers,
                      .trigger = toy.trigger,
                      .mask = toy.mask,
                      .acceleration = toy.acceleration,

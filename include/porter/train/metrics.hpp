@@ -25,7 +25,8 @@ struct MetricsRow {
   double bits_per_agent = 0;       ///< sent so far, a message to several neighbours counted once
   double link_bits_per_agent = 0;  ///< sent so far, every copy counted, and a server's answers
   std::optional<double> epsilon;   ///< certified so far; empty where nothing is certified
-  double seconds = 0;              ///< of training so far, evaluation not counted
+  std::optional<double> seconds;   ///< of training so far, evaluation not counted; modelled or
+                                   ///< measured, and not kept by sweeps where it is measured
   /// Of a regression: root mean squared error and R2 (docs/architecture.md) of x on all training
   /// and test rows, and of x_i on the test rows.
   std::optional<double> train_rmse, train_r2, test_rmse, test_r2;
