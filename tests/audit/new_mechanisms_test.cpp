@@ -38,12 +38,21 @@ Config worst_config(std::size_t agents, const Keys& more) {
   return parse_config("", "test", keys);
 }
 
+// What the records are, beside the canaries.
+struct Records {
+  std::vector<std::size_t> sizes = {};
+  std::size_t pixels = 1;
+  float others = 0;                              ///< the feature of those that are no canary
+  std::optional<std::size_t> victim = {};        ///< the only agent with a canary; else all
+  std::shared_ptr<const Model> model = nullptr;  ///< else the gradient is the feature
+};
+
 // Agents with m records of one feature (or an image), which is their gradient. The first record of
 // each is the canary, opposed in the neighbouring data, and the others have no gradient.
 struct Worst {
-  Worst(std::size_t agents, std::size_t m, const Keys& keys, std::vector<std::size_t> sizes = {},
-        std::size_t pixels = 1)
+  Worst(std::size_t agents, std::size_t m, const Keys& keys, const Records& records = {})
       : X(agents, 1) {
+    const auto pixels = records.pixels;
     auto config = worst_config(agents, keys);
     if (config.data.schema) {  // what was measured is there
       auto complete = *config.data.schema;
@@ -53,17 +62,17 @@ struct Worst {
     for (const bool with : {false, true}) {
       Dataset data;
       data.features = pixels;
-      data.values.assign(agents * m * pixels, 0.0F);
+      data.values.assign(agents * m * pixels, records.others);
       data.labels.assign(agents * m, 0.0F);
       for (std::size_t i = 0; i < agents; ++i)
-        for (std::size_t j = 0; j < pixels; ++j)
+        for (std::size_t j = 0; j < pixels && records.victim.value_or(i) == i; ++j)
           data.values[i * m * pixels + j] = (with ? kFar : -kFar) * static_cast<float>(1 + j);
       Sources sources;
       sources.data = {.train = std::make_shared<const Dataset>(std::move(data)),
                       .test = nullptr,
                       .source = "the worst",
-                      .sizes = sizes};
-      sources.model = std::make_shared<const FeatureModel>(1);
+                      .sizes = records.sizes};
+      sources.model = records.model ? records.model : std::make_shared<const FeatureModel>(1);
       parts[with] = assemble(config, std::move(sources));
       setups.push_back(algorithm_setup(parts[with], pool));
     }
@@ -161,7 +170,7 @@ TEST(AttackOnAgentsThatDiffer, ComesNearTheEpsilonOfEachRate) {
       kMany, 8,
       {"data.split=" + split, "data.weigh=agents", "algorithm.batch=4", "algorithm.rounds=2",
        "privacy.sampler=poisson", "privacy.sigma=0.6", "privacy.calibration=sigma"},
-      sizes);
+      {.sizes = sizes});
   EXPECT_EQ(worst.certified(0), worst.parts[0].privacy->interval(2)->upper);  // the largest
   EXPECT_LT(worst.certified(1), worst.certified(0));
   for (const std::uint32_t agent : {0, 1}) {
@@ -193,7 +202,7 @@ TEST(AttackOnCopies, ComesNearTheEpsilonOfOneGradientOfARecord) {
   Worst worst(kMany, kRecords,
               {"privacy.epsilon=2.5", "algorithm.rounds=2", "model.name=layers",
                "model.layers=[\"tanh\"]", "data.image=1x3", "algorithm.augment=shift-flip:1x4"},
-              {}, 3);
+              {.pixels = 3});
   ASSERT_TRUE(worst.setups[1].gradients.augment);
   const auto one = promised(worst.parts[0].sampler(), worst.parts[0].sigma(), 1);
   expect_tight(attack_each(worst, every(1, 0, kMany), 250,
@@ -228,50 +237,170 @@ Eavesdropper worst_eavesdropper(const NoisePairs& pairs, double own, double shar
 }
 
 // It reads all releases, knows all data but the victim's canary, and has the noise of the
-// colluder's pairs from the colluder.
+// colluder's pairs from the colluder. What it finds is the victim's release as one with noise of
+// its own, of the deviation that is promised; `known` is what each of the others has before its
+// noise.
+Scores eavesdrop(Worst& worst, const Eavesdropper& by, std::uint32_t runs,
+                 const std::array<double, 2>& known) {
+  const auto& privacy = *worst.parts[0].privacy;
+  const auto& pairs = privacy.pairs()->pairs;
+  const double shared = privacy.pair_sigma();
+  const auto one = promised(worst.parts[0].sampler(), privacy.sigma(), 1);
+  const auto agents = worst.X.agents();
+  const auto rounds = worst.rounds();
+  Scores scores;
+  for (const bool with : {false, true}) {
+    auto options = worst.setups[with].gradients;
+    options.seed = with ? 1 : 2;
+    GradientEstimator estimator(worst.setups[with].problem, options, worst.pool);
+    Rows G(agents, 1);
+    for (std::uint32_t run = 0; run < runs; ++run) {
+      double score = 0;
+      for (std::uint32_t round = run * rounds + 1; round <= (run + 1) * rounds; ++round) {
+        estimator.estimate(worst.X, round, G);
+        for (std::uint32_t pair = 0; pair < pairs.size(); ++pair) {
+          const auto& [lower, higher] = pairs[pair];
+          if (lower != by.colluder && higher != by.colluder) continue;
+          std::array<float, 1> told;
+          NormalNoise(options.seed, pair, round, Draw::pair).fill(0, told);
+          G.row(lower)[0] -= shared * double{told[0]};
+          G.row(higher)[0] += shared * double{told[0]};
+        }
+        double found = 0;
+        for (std::size_t i = 0; i < agents; ++i)
+          found += by.weights[i] * (G.row(i)[0] - (i == by.victim ? 0 : known[with]));
+        score += one.score(found / by.weights[by.victim]);
+      }
+      scores.of[with].push_back(score);
+    }
+  }
+  return scores;
+}
+
+Eavesdropper worst_eavesdropper(const Worst& worst) {
+  const auto& privacy = *worst.parts[0].privacy;
+  auto by = worst_eavesdropper(*privacy.pairs(), privacy.own_sigma(), privacy.pair_sigma());
+  EXPECT_NEAR(std::sqrt(by.weights[by.victim]) * privacy.sigma(), 1, 1e-8);
+  EXPECT_GT(privacy.sigma(), 1.2 * privacy.own_sigma());
+  return by;
+}
+
+constexpr std::size_t kFew = 6;
+
 TEST(AttackOnSharedNoise, OfAnEavesdropperWithAColluderComesNearTheEpsilon) {
-  constexpr std::size_t kAgents = 6;
-  constexpr std::uint32_t kRuns = 60'000;
   for (const std::uint32_t rounds : {1U, 2U}) {
-    Worst worst(kAgents, kRecords,
+    Worst worst(kFew, kRecords,
                 {"privacy.shape=optimal", "privacy.colluders=1", "privacy.epsilon=2.5",
                  "network.graph=erdos-renyi:0.8", "algorithm.gossip=3",
                  concat("algorithm.rounds=", rounds)});
-    const auto& privacy = *worst.parts[0].privacy;
-    ASSERT_TRUE(privacy.pairs());
-    const double own = privacy.own_sigma(), shared = privacy.pair_sigma();
-    const auto& pairs = privacy.pairs()->pairs;
-    const auto& [victim, colluder, weights] = worst_eavesdropper(*privacy.pairs(), own, shared);
-    EXPECT_NEAR(std::sqrt(weights[victim]) * privacy.sigma(), 1, 1e-8);
-    EXPECT_GT(privacy.sigma(), 1.2 * own);
+    ASSERT_TRUE(worst.parts[0].privacy->pairs());
+    expect_tight(eavesdrop(worst, worst_eavesdropper(worst), 60'000, {-kUnit, kUnit}),
+                 worst.certified());
+  }
+}
+
+// All records but the canary are -tau, so that the others' batches do not matter, and the victim's
+// only by whether the canary is in it.
+TEST(AttackOnSharedNoise, OfAnEavesdropperOnBatchesThatAreDrawnComesNearTheEpsilon) {
+  for (const std::uint32_t rounds : {1U, 2U}) {
+    const Keys keys = {"privacy.shape=pairwise", "privacy.colluders=1",
+                       "privacy.epsilon=2.5",    "network.graph=erdos-renyi:0.8",
+                       "algorithm.batch=3",      concat("algorithm.rounds=", rounds)};
+    const auto by = worst_eavesdropper(Worst(kFew, kRecords, keys));
+    Worst worst(kFew, kRecords, keys, {.others = -kFar, .victim = by.victim});
+    EXPECT_EQ(worst.parts[0].sampler().kind(), Sampler::fixed);
+    expect_tight(eavesdrop(worst, by, 60'000, {-1, -1}), worst.certified());
+  }
+}
+
+// A record's gradient turns around as soon as agents have moved: what it has in two of them is
+// longest, (2 - beta) times as long as in one, if each of them is clipped by itself.
+class TurningModel final : public Model {
+ public:
+  std::size_t dim() const override { return 1; }
+  double loss(std::span<const double> x, const Sample& sample,
+              std::span<double> gradient) const override {
+    if (!gradient.empty()) gradient[0] = (x[0] == 0 ? 1 : -1) * double{sample.values[0]};
+    return 0;
+  }
+  double predict(std::span<const double>, const Sample&) const override { return 0; }
+};
+
+constexpr double kBeta = 0.02;
+double sign_in(std::uint32_t round) { return round == 1 ? 1 : -1; }  // of the canary's term
+double kept_in(std::uint32_t round) { return round == 1 ? 0 : 1 - kBeta; }
+
+// What is sent is V and X. From those of two rounds a neighbour who hears everybody has what an
+// agent added to V, which is what M moved by, and so the release.
+TEST(AttackOnRecursiveMomentum, OnTheMessagesComesNearTheEpsilonOfOneVectorOfARecord) {
+  for (const Keys& sampling :
+       {Keys{}, Keys{"algorithm.batch=3", "privacy.sampler=poisson", "privacy.epsilon=4"}}) {
+    Keys keys = {"algorithm.name=motef-vr", concat("algorithm.momentum=", kBeta),
+                 "network.graph=ring", "algorithm.rounds=2", "privacy.epsilon=2.5"};
+    keys.insert(keys.end(), sampling.begin(), sampling.end());
+    Worst worst(kMany, kRecords, keys, {.model = std::make_shared<const TurningModel>()});
+    const auto& parts = worst.parts[0];
+    const double gamma = parts.config.algorithm.consensus, eta = parts.config.algorithm.step;
+    const auto& W = parts.network->mixing.weights;
+    const auto gap = [&](const std::vector<double>& sent, std::size_t i) {
+      double sum = -sent[i];
+      for (const auto& [j, weight] : W.row(i)) sum += weight * sent[j];
+      return sum;
+    };
+    const auto one = promised(parts.sampler(), parts.sigma(), 1);
     Scores scores;
-    for (const bool with : {false, true}) {
-      auto options = worst.setups[with].gradients;
-      options.seed = with ? 1 : 2;
-      GradientEstimator estimator(worst.setups[with].problem, options, worst.pool);
-      Rows G(kAgents, 1);
-      for (std::uint32_t run = 0; run < kRuns; ++run) {
-        double score = 0;
-        for (std::uint32_t round = run * rounds + 1; round <= (run + 1) * rounds; ++round) {
-          estimator.estimate(worst.X, round, G);
-          for (std::uint32_t pair = 0; pair < pairs.size(); ++pair) {
-            const auto& [lower, higher] = pairs[pair];
-            if (lower != colluder && higher != colluder) continue;
-            std::array<float, 1> told;
-            NormalNoise(options.seed, pair, round, Draw::pair).fill(0, told);
-            G.row(lower)[0] -= shared * double{told[0]};
-            G.row(higher)[0] += shared * double{told[0]};
-          }
-          for (std::size_t i = 0; i < kAgents; ++i) {
-            const double known = i == victim ? 0 : with ? kUnit : -kUnit;
-            score += weights[i] * (G.row(i)[0] - known);
+    for (const bool with : {false, true})
+      for (std::size_t run = 0; run < 400; ++run) {
+        auto setup = worst.setups[with];
+        setup.gradients.seed = 2 * run + (with ? 1 : 0);
+        const auto algorithm = worst.parts[with].make(setup);
+        std::vector<double> X(kMany, 0.0), V = X, M = X, score = X;
+        for (std::uint32_t round = 1; round <= worst.rounds(); ++round) {
+          algorithm->step(round);
+          const auto X_before = X, V_before = V;
+          for (std::size_t i = 0; i < kMany; ++i) {
+            X[i] = algorithm->iterates().row(i)[0];
+            V[i] = (X_before[i] + gamma * gap(X_before, i) - X[i]) / eta;
+            const double moved = V[i] - V_before[i] - gamma * gap(V_before, i);
+            const double released = M[i] + moved - kept_in(round) * M[i];
+            M[i] += moved;
+            score[i] += one.score(sign_in(round) * released);
           }
         }
-        scores.of[with].push_back(score);
+        scores.of[with].insert(scores.of[with].end(), score.begin(), score.end());
       }
-    }
     expect_tight(scores, worst.certified());
   }
+}
+
+// The same recursion under a trusted aggregation: who reads x has v, with noise that was added
+// once, and one record moves the mean of all agents.
+TEST(AttackOnRecursiveMomentum, OnTheAggregateComesNearTheCentralEpsilon) {
+  constexpr std::size_t kAgents = 2;
+  Worst worst(kAgents, kRecords,
+              {"algorithm.name=ddp-srm", concat("algorithm.momentum=", kBeta), "algorithm.rounds=2",
+               "privacy.epsilon=2.5"},
+              {.victim = 0, .model = std::make_shared<const TurningModel>()});
+  const auto& parts = worst.parts[0];
+  const double eta = parts.config.algorithm.step;
+  const auto one = promised(parts.sampler(), kAgents * parts.sigma(), 1);
+  Scores scores;
+  for (const bool with : {false, true})
+    for (std::size_t run = 0; run < 100'000; ++run) {
+      auto setup = worst.setups[with];
+      setup.gradients.seed = 2 * run + (with ? 1 : 0);
+      const auto algorithm = worst.parts[with].make(setup);
+      double x = 0, v = 0, score = 0;
+      for (std::uint32_t round = 1; round <= worst.rounds(); ++round) {
+        algorithm->step(round);
+        const double now = algorithm->iterates().row(0)[0], before = v;
+        v = (x - now) / eta;
+        x = now;
+        score += one.score(kAgents * sign_in(round) * (v - kept_in(round) * before));
+      }
+      scores.of[with].push_back(score);
+    }
+  expect_tight(scores, worst.certified());
 }
 
 // Three gradients for a message, two messages: what is sent is X, from which a neighbour who hears
