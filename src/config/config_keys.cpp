@@ -385,7 +385,8 @@ std::vector<ConfigKey> make_keys() {
       only_where(shares_noise,
                  choice_row(PRIVACY(shape),
                             "of the noises of different agents; independent unless given; else "
-                            "neighbours share some, which holds against colluders only")),
+                            "neighbours share some, which holds against colluders only; optimal is "
+                            "the best pair_ratio, one for all pairs, not CorN's best covariance")),
       only_where(shares_noise,
                  count_row(PRIVACY(colluders), 0,
                            "agents that may tell their secrets, with a shape; 1 unless given")),

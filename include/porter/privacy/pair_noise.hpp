@@ -15,7 +15,7 @@ namespace porter {
 enum class NoiseShape {
   independent,  ///< not at all
   pairwise,     ///< neighbours share a part, with opposite signs
-  optimal,      ///< the same, and how large that part is, is worked out
+  optimal,      ///< the same, and how large that part is, one ratio for all pairs, is worked out
 };
 template <>
 struct Choices<NoiseShape> {
