@@ -6,8 +6,8 @@
 //   V <- W^T V;   X <- W^T X
 //
 // An agent's step has the length eta whatever its gradient is, so that no outlier takes it away.
-// The paper mixes V before it is normalised as well as after, which takes two messages, one after
-// the other; here a round is one message of both vectors.
+// The paper normalises V after it was mixed in the same round, so that X has to wait for a second
+// message; here a round is one message of both vectors.
 //
 // clang-format off
 // | paper   | code               | meaning

@@ -34,6 +34,22 @@ TEST(Lead, AgentsWhoseDataDifferMeetAtTheCommonOptimum) {
   EXPECT_GT(where_agents_end(choco, 8000).second, 1e-3);  // which is biased
 }
 
+// With nothing compressed, alpha = 1 and gamma = 1, X <- (I + W)^T / 2 (2 X - X_prev - eta (G -
+// G_prev)): exact diffusion, which led is on weights that are half as far from I.
+TEST(Lead, IsLedOnLazyWeightsWhereNothingIsCompressed) {
+  auto led = leading("identity");
+  led.algorithm = "led";
+  led.mixing = "lazy";
+  const auto one = leading("identity").build(), other = led.build();
+  for (std::uint32_t round = 1; round <= 200; ++round) {
+    one->algorithm->step(round);
+    other->algorithm->step(round);
+    const auto &X = one->algorithm->iterates(), &Y = other->algorithm->iterates();
+    for (std::size_t i = 0; i < X.agents(); ++i)  // messages are floats
+      ASSERT_LT(squared_distance(X.row(i), Y.row(i)), 1e-11) << round;
+  }
+}
+
 // One entry of forty: omega is 39.
 TEST(Lead, IsStableWithSparseAndNoisyMessages) {
   for (const char* compressor : {"random_k:k=1", "random_k:0.1", "random_k:0.5", "qsgd:2"})
