@@ -207,7 +207,8 @@ def check_momentum(draw):
     for edges in (ring(), np.ones((AGENTS, AGENTS), bool) ^ np.eye(AGENTS, dtype=bool)):
         W = metropolis(edges)
         S, _ = worst_sums(W)
-        for beta, dense, sigma in ((0.3, 0, 0.0), (0.3, 6, 0.3), (0.3, 0, 3.0), (0.01, 6, 0.0), (0.01, 0, 0.3), (0.01, 6, 3.0)):
+        for beta, dense, sigma in ((0.3, 0, 0.0), (0.3, 6, 0.3), (0.3, 0, 3.0),
+                                   (0.01, 6, 0.0), (0.01, 0, 0.3), (0.01, 6, 3.0)):
             problem, T = Problem(draw), 4000
             smooth, span = problem.smoothness, np.hypot(BLOCKS, dense > 0)
             eta = min(1 / (10 * smooth * span * S), beta / (4 * smooth * (1 - beta)))
