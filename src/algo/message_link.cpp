@@ -37,6 +37,7 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
       announced_(incoming_.size()) {
   const auto& graph = setup.neighbours().graph;
   for (std::size_t i = 0; i < graph.nodes(); ++i) receivers_.push_back(graph.degree(i));
+  if (changing_ && stays(*changing_)) weigh(1);
   if (mask_ == Mask::sweep) {
     const auto kept = compressor_.kept(dim_);
     require(kept.has_value(), ErrorKind::usage,
@@ -63,13 +64,15 @@ MessageLink::MessageLink(const AlgorithmSetup& setup, const Team& team, Mask mas
 
 void MessageLink::start(std::uint32_t step) {
   step_ = step;
-  if (changing_) {
-    auto weights = changing_->weights(step);
-    incoming_ = std::move(weights.incoming);
-    receivers_ = std::move(weights.receivers);
-  }
+  if (changing_ && !stays(*changing_)) weigh(step);
   if (sweep_) positions_ = sweep_->positions(block());
   if (subset_ > 0) draw_subsets();
+}
+
+void MessageLink::weigh(std::uint32_t step) {
+  auto weights = changing_->weights(step);
+  incoming_ = std::move(weights.incoming);
+  receivers_ = std::move(weights.receivers);
 }
 
 void MessageLink::rest(std::uint32_t step) {

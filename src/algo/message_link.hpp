@@ -22,6 +22,7 @@ struct Channel {
   Draw draw;                           ///< the public stream of its compressor
   std::span<const double> start = {};  ///< of an iterate, at every agent; empty: a tracker, zero
   bool may_be_left_out = false;        ///< an agent may send nothing, which is zero
+  bool kept_on_arcs = false;           ///< Q stays on a directed graph that stays, too
 };
 
 /// One message per agent and gossip step, the same bytes to every neighbour:
@@ -134,6 +135,7 @@ class MessageLink {
     return std::span(ends_[channel].drawn).subspan(agent * subset_, subset_);
   }
   std::uint32_t block() const { return (step_ - 1) / steps_per_block_ + 1; }
+  void weigh(std::uint32_t step);
   void draw_subsets();
   RngStream stream(std::size_t channel, std::size_t sender) const {
     return stream(channel, sender, step_);

@@ -21,6 +21,7 @@
 #include "core/vector_math.hpp"
 #include "gossip.hpp"
 #include "methods.hpp"
+#include "push_weights.hpp"
 
 namespace porter {
 namespace {
@@ -36,7 +37,7 @@ class PushSum final : public Algorithm {
         X_(team_.rows(setup.start)),
         Z_(X_),
         G_(X_.agents(), X_.dim()),
-        w_(X_.agents(), 1) {
+        w_(team_, gossip_.link(), 1) {
     gossip_.link().expect_beside(sizeof(double));
   }
 
@@ -47,17 +48,15 @@ class PushSum final : public Algorithm {
       axpy(-eta_, G_.row(agent), X_.row(agent));  // X <- X - eta G(Z)
     });
     clock_.all(round, [&](std::uint32_t step) { push(step); });
-    team_.for_each([&](std::size_t agent) {  // Z = X / w
-      const double w = w_.row(agent)[0];
-      const auto x = X_.row(agent), z = Z_.row(agent);
-      for (std::size_t j = 0; j < z.size(); ++j) z[j] = x[j] / w;
+    team_.for_each([&](std::size_t agent) {
+      w_.divide(agent, X_.row(agent), Z_.row(agent));  // Z = X / w
     });
   }
 
   const Rows& iterates() const override { return Z_; }
   Traffic& traffic() override { return gossip_.traffic(); }
   std::vector<NamedRows> state() override {
-    return state_of({{"X", &X_}, {"Z", &Z_}, {"w", &w_}}, gossip_, gradients_);
+    return state_of({{"X", &X_}, {"Z", &Z_}, {"w", &w_.rows()}}, gossip_, gradients_);
   }
 
  private:
@@ -66,32 +65,7 @@ class PushSum final : public Algorithm {
     gossip_.step(
         step, [&](std::size_t agent, const auto& publish) { publish({X_.row(agent)}); },
         [&](const Tile& tile, const auto& gap) { axpy(1.0, gap(0), tile.of(X_.row(tile.agent))); });
-    weigh(step);
-  }
-
-  // Every process knows the w of all agents, as W_t is public, and finds it again where it goes on.
-  void weigh(std::uint32_t step) {
-    using Weights = std::vector<MixingWeight>;
-    const auto now = [&](std::size_t i) -> const Weights& { return gossip_.link().incoming(i); };
-    if (step != weighed_ + 1 || step == 1) {
-      for (std::size_t i = 0; i < w_.agents(); ++i) w_.row(i)[0] = 1;
-      for (std::uint32_t s = 1; s < step; ++s)
-        if (team_.changing)
-          move_weights([then = team_.changing->weights(s)](std::size_t i) -> const Weights& {
-            return then.incoming[i];
-          });
-        else
-          move_weights(now);
-    }
-    move_weights(now);
-    weighed_ = step;
-  }
-  // w <- W^T w
-  template <class Incoming>
-  void move_weights(const Incoming& incoming) {
-    const auto sent = w_;
-    for (std::size_t i = 0; i < w_.agents(); ++i)
-      for (const auto& [sender, weight] : incoming(i)) w_.row(i)[0] += weight * sent.row(sender)[0];
+    w_.move(step);
   }
 
   Team team_;
@@ -100,8 +74,7 @@ class PushSum final : public Algorithm {
   GradientEstimator gradients_;
   Gossip<> gossip_;
   Rows X_, Z_, G_;
-  Rows w_;
-  std::uint32_t weighed_ = 0;  // the step that w_ is of
+  PushWeights w_;
 };
 
 }  // namespace

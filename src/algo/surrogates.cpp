@@ -46,7 +46,8 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
     : team_(team),
       link_(link),
       dim_(setup.start.size()),
-      forgets_(setup.neighbours().changing.has_value()),
+      forgets_(team.changing &&
+               !(stays(*team.changing) && std::ranges::all_of(channels, &Channel::kept_on_arcs))),
       unproven_(team.agents) {
   require(!forgets_ || setup.compressor.rho(dim_) == 1.0, ErrorKind::usage,
           "in a network that changes messages are whole states, which a compressor does not send");
@@ -65,8 +66,16 @@ Surrogates<Real>::Surrogates(const AlgorithmSetup& setup, const Team& team, Mess
   auto known = team.hosted;  // whose Q are in the matrices
   known.insert(known.end(), copied_.begin(), copied_.end());
   for (const auto& channel : channels) {
-    // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start.
+    // Equal rows do not disagree: (W - I)^T 1 = 0, so the gap starts at zero whatever the start. On
+    // arcs one way some receive more than they give, and theirs is that share of the start.
     BasicRows<Real> gap(stores_gaps_ ? team.agents : 0, dim_);
+    if (stores_gaps_ && team.changing && !channel.start.empty())
+      for (const auto agent : team.hosted) {
+        double share = 0;
+        for (const auto& [sender, weight] : link.incoming(agent)) share += weight;
+        for (std::size_t j = 0; j < dim_; ++j)
+          gap.row(agent)[j] = static_cast<Real>(share * channel.start[j]);
+      }
     auto Q = channel.start.empty() ? BasicRows<Real>(team.agents, dim_)
                                    : repeat_row<Real>(channel.start, team.agents, known);
     auto& state = channels_.emplace_back();

@@ -9,6 +9,12 @@
 
 namespace porter {
 
+/// Whether all steps have the weights of the first: a directed graph from which nobody is absent.
+inline bool stays(const ChangingNetwork& network) {
+  const auto& options = network.options();
+  return options.meetings.kind == Meetings::Kind::directed && !options.absences.any();
+}
+
 /// The agents that are computed here, and the threads that do it.
 struct Team {
   explicit Team(const AlgorithmSetup& setup)
