@@ -10,6 +10,7 @@ std::unique_ptr<Algorithm> make_choco_sgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_clip21_sgd2m(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_ddp_srm(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_deepsqueeze(const AlgorithmSetup& setup);
+std::unique_ptr<Algorithm> make_dp_csgp(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgd(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_dsgt(const AlgorithmSetup& setup);
 std::unique_ptr<Algorithm> make_gt_nsgdm(const AlgorithmSetup& setup);

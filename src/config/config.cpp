@@ -194,14 +194,17 @@ void check_network(const TomlSection& section, const AlgorithmInfo& info, const 
   const auto& network = config.network;
   const bool absences = !is_never_absent(network.dropout);
   const char* key = absences ? "dropout" : "schedule";
-  section.check(info.changing.has_value(), key, info.name,
-                " needs a network that stays, as agents keep copies of what others have sent or "
+  const bool directed = parse_meetings(network.schedule).kind == Meetings::Kind::directed;
+  const bool by_senders = info.weighing == Weighing::senders;
+  section.check(info.changing || (by_senders && directed && !absences), key, info.name,
+                " needs a network that stays", by_senders ? ", undirected or directed" : "",
+                ", as agents keep copies of what others have sent or "
                 "meet at a server; one that changes is for ",
                 names_of(algorithm_table(),
                          [](const AlgorithmInfo& other) { return other.changing.has_value(); }));
   const auto balance = balance_of(parse_meetings(network.schedule), absences);
-  section.check(info.changing == Balance::one_sided || balance != Balance::one_sided, key,
-                info.name,
+  section.check(by_senders || info.changing == Balance::one_sided || balance != Balance::one_sided,
+                key, info.name,
                 " needs weights whose rows and columns have the sum 1, which schedule "
                 "= \"",
                 network.schedule, "\"", absences ? " has not where agents are absent" : " has not");
@@ -210,13 +213,12 @@ void check_network(const TomlSection& section, const AlgorithmInfo& info, const 
       " learns corrections that belong to one graph, from which agents may be absent; found "
       "schedule = \"",
       network.schedule, "\"");
-  const bool directed = parse_meetings(network.schedule).kind == Meetings::Kind::directed;
   section.check(
-      !directed || info.weighing == Weighing::senders, "schedule", info.name,
+      !directed || by_senders, "schedule", info.name,
       " would converge to an average in which agents count by their place in the directed graph; ",
       names_of(algorithm_table(),
                [](const AlgorithmInfo& other) { return other.weighing == Weighing::senders; }),
-      " does not; found schedule = \"", network.schedule, "\"");
+      " do not; found schedule = \"", network.schedule, "\"");
   section.check(config.run.engine == EngineKind::simulate, key,
                 "a network that changes is simulated only; found run.engine = \"",
                 choice_text(config.run.engine), "\"");

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "core/vector_math.hpp"
-#include "io/file.hpp"
-#include "temp_dir.hpp"
+#include "lopsided_arcs.hpp"
 #include "toy_network.hpp"
 
 namespace porter {
@@ -19,16 +18,10 @@ ToyNetwork changing(const AlgorithmInfo& info, const std::string& schedule, doub
           .algorithm = info.name};
 }
 
-// A directed graph of eight whose agents send, and receive, more and less: a file.
-std::string lopsided_arcs() {
-  static const TempDir dir;
-  const auto path = (dir / "arcs.txt").string();
-  write_file(path, "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n6 7\n7 0\n0 2\n0 3\n0 4\n0 5\n1 5\n6 1\n");
-  return path;
-}
-
 // The networks that a method takes.
 std::vector<ToyNetwork> networks_of(const AlgorithmInfo& info) {
+  if (!info.changing && info.weighing == Weighing::senders)  // directed, and all are there
+    return {changing(info, "directed-exponential", 0), changing(info, lopsided_arcs(), 0)};
   if (!info.changing) return {};
   std::vector<ToyNetwork> networks = {changing(info, "static", 0.3)};
   if (*info.changing >= Balance::doubly) {
@@ -39,8 +32,7 @@ std::vector<ToyNetwork> networks_of(const AlgorithmInfo& info) {
     networks.push_back(changing(info, "one-peer", 0.2));
     networks.push_back(changing(info, "epidemic:2", 0.2));
   }
-  if (info.weighing == Weighing::senders)
-    networks.push_back(changing(info, "arcs:" + lopsided_arcs(), 0.2));
+  if (info.weighing == Weighing::senders) networks.push_back(changing(info, lopsided_arcs(), 0.2));
   return networks;
 }
 
@@ -113,8 +105,9 @@ TEST(ChangingNetworks, GossipMovesNobodysMean) {
   expect_mean_follows_gradients(changing(dsgd, "static", 0.3), "X");
   expect_mean_follows_gradients(changing(dsgd, "matching", 0.2), "X");
   expect_mean_follows_gradients(changing(dsgd, "one-peer", 0), "X");
-  for (const auto& network : networks_of(find_algorithm("push-sum")))
-    expect_mean_follows_gradients(network, "X");
+  for (const char* name : {"push-sum", "dp-csgp"})
+    for (const auto& network : networks_of(find_algorithm(name)))
+      expect_mean_follows_gradients(network, "X");
 }
 
 TEST(ChangingNetworks, AllDescend) {
@@ -168,7 +161,7 @@ TEST(PushSum, IsDecentralisedDescentWhereWeightsStayOne) {
 
 // Without gradients what is left is the average, though some agents are heard more than others.
 TEST(PushSum, FindsTheAverageOnADirectedGraph) {
-  auto network = changing(find_algorithm("push-sum"), "arcs:" + lopsided_arcs(), 0);
+  auto network = changing(find_algorithm("push-sum"), lopsided_arcs(), 0);
   network.eta = 1e-300;
   const auto toy = network.build();
   for (const auto& [name, rows, copied] : toy->algorithm->state())

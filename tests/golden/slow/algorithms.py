@@ -183,6 +183,26 @@ def sparq_sgd(case, data, x0):
         yield X
 
 
+def compressed_push(case, data, x0, W):
+    """X is pushed by what receivers know of it, and w by the same weights, in full."""
+    gap = W - np.eye(case.agents)
+    estimate = gradients(case, data)
+    X, w = np.tile(x0, (case.agents, 1)), np.ones((case.agents, 1))
+    Q, Z = X.copy(), X
+    for t in range(1, max(ROUNDS) + 1):
+        X = X - case.step * estimate(Z, t)
+        for s in range(case.gossip):
+            Q = Q + compress_rows(case, X - Q, COMPRESS_X, (t - 1) * case.gossip + s + 1)
+            X = X + case.consensus * mix(gap, Q)
+            w = w + case.consensus * mix(gap, w)
+        Z = X / w
+        yield Z
+
+
+def dp_csgp(case, data, x0):
+    return compressed_push(case, data, x0, mixing_matrix(case))
+
+
 def omega_of(case, d):
     """Of an unbiased compressor."""
     return 0.0 if case.compressor == "identity" else d / kept_entries(case, d) - 1
@@ -354,6 +374,7 @@ ALGORITHMS = {
     "choco-sgd": choco_sgd,
     "sparq-sgd": sparq_sgd,
     "led": led,
+    "dp-csgp": dp_csgp,
     "lead": lead,
     "lt-admm": lt_admm,
     "deepsqueeze": deepsqueeze,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks that change, and the algorithms on them. Messages are whole states, rounded to float; who is
-absent in a round does nothing."""
+absent in a round does nothing. And directed graphs that stay, on which dp-csgp keeps copies."""
 import numpy as np
 
+from slow.algorithms import compressed_push
 from slow.cases import ROUNDS
 from slow.messages import mix, stochastic_gradient
 from slow.network import mixing_matrix
@@ -34,6 +35,9 @@ def arcs_of(case, step):
     n = case.agents
     if case.schedule == "arcs:arcs.txt":
         return ARCS
+    if case.schedule == "directed-exponential":
+        shifts = [2**k for k in range(n) if 2**k < n]
+        return [(i, (i + shift) % n) for i in range(n) for shift in shifts]
     if case.schedule == "one-peer":
         period = (n - 1).bit_length()
         return [(i, (i + 2 ** ((step - 1) % period)) % n) for i in range(n)]
@@ -68,7 +72,7 @@ def weights(case, step, here):
         return neighbours_only(case, here)
     if case.schedule == "matching":
         return matching(case, step, here)
-    assert case.algorithm == "push-sum" or (case.schedule == "one-peer" and all(here))
+    assert case.algorithm in ("push-sum", "dp-csgp") or (case.schedule == "one-peer" and all(here))
     arcs = [(i, j) for i, j in arcs_of(case, step) if here[i] and here[j]]
     W = np.eye(case.agents)
     for i in range(case.agents):
@@ -140,4 +144,8 @@ def push_sum(case, data, x0):
         yield X / w
 
 
-CHANGING = {"dsgd": dsgd, "dsgt": dsgt, "led": led, "push-sum": push_sum}
+def dp_csgp(case, data, x0):
+    return compressed_push(case, data, x0, weights(case, 1, [True] * case.agents))
+
+
+CHANGING = {"dsgd": dsgd, "dsgt": dsgt, "led": led, "push-sum": push_sum, "dp-csgp": dp_csgp}
