@@ -145,6 +145,16 @@ void add_images(Digests& digests) {
   }
 }
 
+Dataset three_kinds_of_images(std::size_t rows, const ImageShape& shape) {
+  Dataset data;
+  data.features = shape.pixels();
+  data.values.resize(rows * shape.pixels());
+  NormalNoise(5, 2, 1).fill(0, data.values);
+  data.classes = {"0", "1", "2"};
+  for (std::size_t row = 0; row < rows; ++row) data.labels.push_back(static_cast<float>(row % 3));
+  return data;
+}
+
 // Clipped batches of networks over images, in both precisions.
 void add_image_models(Digests& digests) {
   const std::function<double(double)> clip = [](double norm) { return 1 / (1 + norm); };
@@ -162,12 +172,7 @@ void add_image_models(Digests& digests) {
         .image = {13, 37}}}};
   for (const auto& [name, options] : models) {
     const auto pixels = options.image.pixels();
-    Dataset data;
-    data.features = pixels;
-    data.values.resize(rows.size() * pixels);
-    NormalNoise(5, 2, 1).fill(0, data.values);
-    data.classes = {"0", "1", "2"};
-    for (const auto row : rows) data.labels.push_back(static_cast<float>(row % 3));
+    const auto data = three_kinds_of_images(rows.size(), options.image);
     const auto model = make_model(options, pixels, 3);
     std::vector<float> x(model->dim()), narrow(model->dim());
     NormalNoise(6, 2, 1).fill(0, x);
@@ -181,6 +186,44 @@ void add_image_models(Digests& digests) {
     digest.add(std::span<const double>(wide));
     digest.add(std::span<const float>(narrow));
     digests[concat("network ", name)] = digest.text();
+  }
+}
+
+// What the reference does not know: copies of images, averages of iterates, rounds that differ.
+void add_further_runs(Digests& digests) {
+  const auto end = [](Trainer&& trainer, const auto& rows_of) {
+    while (!trainer.finished()) trainer.step();
+    Digest digest;
+    const auto& rows = rows_of(trainer);
+    for (std::size_t agent = 0; agent < rows.agents(); ++agent) digest.add(rows.row(agent));
+    return digest.text();
+  };
+  const auto iterates = [](Trainer& trainer) -> const Rows& {
+    return trainer.algorithm().iterates();
+  };
+  const auto averages = [](Trainer& trainer) -> const Rows& { return trainer.averages(); };
+  const auto golden = [](const std::string& name, const std::string& key) {
+    return Trainer(assemble(load_config(kGoldenFolder / (name + ".toml"), {key})));
+  };
+  digests["averages porter_dp_noise"] = end(golden("porter_dp_noise", "run.ema=0.9"), averages);
+  digests["averages soteriafl_sgd"] =
+      end(golden("soteriafl_sgd_random_k", "run.ema=0.99"), averages);
+  digests["phases of noise"] =
+      end(golden("porter_dp_noise", "privacy.phases=80x1,120x0.5"), iterates);
+  digests["phases of noise and clip"] =
+      end(golden("dp_dsgd_gossip", "privacy.phases=50x1,50x0.7,100x0.7x0.5"), iterates);
+  const auto images = std::make_shared<const Dataset>(three_kinds_of_images(40, {6, 5}));
+  for (const std::string kind : {"shift", "shift-flip"}) {
+    const auto config = parse_config(
+        "", "test",
+        {"data.image=6x5", "data.split=contiguous", "model.name=layers",
+         "model.layers=[\"conv:2x3\",\"tanh\",\"dense:4\",\"tanh\"]", "network.agents=4",
+         "network.graph=ring", "network.mixing=metropolis", "algorithm.name=dp-dsgd",
+         "algorithm.rounds=40", "algorithm.step=0.3", "algorithm.batch=3",
+         "algorithm.augment=" + kind + ":1x3", "privacy.calibration=sigma", "privacy.sigma=0.05",
+         "run.seed=74", "run.evaluate=end"});
+    digests["copies of images " + kind] =
+        end(Trainer(assemble(config, {.data = RunData{.train = images}})), iterates);
   }
 }
 
@@ -204,6 +247,7 @@ Digests make_digests() {
   add_splits(digests);
   add_images(digests);
   add_image_models(digests);
+  add_further_runs(digests);
   add_paper_noise(digests);
   return digests;
 }
