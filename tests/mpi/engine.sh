@@ -23,7 +23,7 @@ without_seconds() {
 
 case $case in
 same)
-  for algorithm in porter-dp porter-sweep sweep-led choco-sgd; do
+  for algorithm in porter-dp porter-sweep sweep-led choco-sgd dp-csgp; do
     "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=1 --out $algorithm.1 > log 2>&1
     "$porter" run c.toml --set algorithm.name=$algorithm --set run.threads=2 --out $algorithm.2 > log 2>&1
     same $algorithm.1 $algorithm.2
@@ -40,6 +40,17 @@ same)
   "$@" -n 3 "$porter" run c.toml $unlike --set run.engine=mpi --out unlike.mpi > log 2>&1 ||
     { cat log; exit 1; }
   same unlike.1 unlike.mpi
+  # Noise that neighbours share, on the same rank or on others.
+  for algorithm in sweep-led dp-dsgd; do
+    pairwise="--set algorithm.name=$algorithm --set privacy.shape=pairwise --set algorithm.gossip=2"
+    [ $algorithm = sweep-led ] || pairwise="$pairwise --set algorithm.compressor=identity"
+    "$porter" run c.toml $pairwise --out pairwise.$algorithm > log 2>&1 || { cat log; exit 1; }
+    for ranks in 1 2 5; do
+      "$@" -n $ranks "$porter" run c.toml $pairwise --set run.engine=mpi --out pairwise.$algorithm.mpi$ranks \
+        > log 2>&1 || { cat log; exit 1; }
+      same pairwise.$algorithm pairwise.$algorithm.mpi$ranks
+    done
+  done
   # A network over images, an agent per rank.
   images="--set data.image=3x41 --set model.name=layers
     --set model.layers=['conv:4x3/2+1','tempered:1.58:3:0.71','maxpool:2/1','dense:3','tanh']"

@@ -83,7 +83,7 @@ kill_some() { # TIMES: at random moments, spread over the rounds; a machine that
 
 case $case in
 same)
-  for algorithm in porter-dp porter-sweep sweep-led choco-sgd; do
+  for algorithm in porter-dp porter-sweep sweep-led choco-sgd dp-csgp; do
     set -- --set algorithm.name=$algorithm
     "$porter" run c.toml "$@" --out sim-$algorithm >log 2>&1
     "$porter" cluster c.toml "$@" --insecure-test-noise --out run >log 2>&1 || fail "$algorithm"
