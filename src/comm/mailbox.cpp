@@ -262,7 +262,7 @@ void Mailbox::begin_sending(std::uint32_t neighbour, std::uint32_t step, Cursor&
   require(step > to.forgotten, ErrorKind::protocol, name_of(neighbour), " asks for step ", step,
           " again; it said before that all up to step ", to.forgotten, " is safe");
   to.held = std::max(seen, step == kNothing ? 0 : step - 1);
-  to.reached = was_welcome_ = true;
+  to.reached = somebody_agrees_ = true;
   to.refuses = false;
   to.reached_at = Clock::now();
   changed_.notify_all();
@@ -320,7 +320,7 @@ void Mailbox::refused(std::uint32_t neighbour, const std::string& why) {
   to.refuses = true;
   const bool by_all =
       std::ranges::all_of(neighbours_, [](const auto& entry) { return entry.second.refuses; });
-  if (by_all && !was_welcome_)
+  if (by_all && !somebody_agrees_)
     set_over(ErrorKind::protocol, why, process_, "its neighbours refuse it");
 }
 
@@ -334,7 +334,7 @@ void Mailbox::gone_on(std::uint32_t neighbour) {
 void Mailbox::connected(std::uint32_t neighbour) {
   const std::lock_guard lock(mutex_);
   auto& from = neighbours_.at(neighbour);
-  from.present = from.was_present = true;
+  from.present = from.was_present = somebody_agrees_ = true;
   from.brought_something = from.waits = false;
   from.connected_at = Clock::now();
   if (options_.links) options_.links->connected(name_of(neighbour));

@@ -92,7 +92,7 @@ class Mailbox {
   /// An attempt to reach the neighbour failed, or its connection ended; "a cannot reach b: …".
   void unreached(std::uint32_t neighbour, const std::string& why);
   /// The neighbour takes part in another run, or says so. It counts as out of reach; but if all
-  /// neighbours say that, and none has ever said anything else, the mistake is here: give_up.
+  /// neighbours say that, and none has ever taken part in the same, the mistake is here: give_up.
   void refused(std::uint32_t neighbour, const std::string& why);
 
   /// The neighbour is at a later stage of the run: this one is over there.
@@ -176,8 +176,9 @@ class Mailbox {
   std::optional<std::uint32_t> collecting_;  // the step that is waited for
   std::uint32_t settled_;
   std::optional<Over> over_;
-  bool finishing_ = false, was_welcome_ = false;
-  bool stalled_ = false;  // a link has something for which there was no room
+  bool finishing_ = false;
+  bool somebody_agrees_ = false;  // a neighbour has come, or welcomed this process, to the same run
+  bool stalled_ = false;          // a link has something for which there was no room
 };
 
 }  // namespace porter

@@ -101,6 +101,22 @@ TEST(Mailbox, NamesWhoDoesNotAnswer) {
   EXPECT_EQ(box.over()->text, "it cannot reach there");  // what the others hear
 }
 
+// A neighbour that came and agreed, here or there, may come back with another config.
+TEST(Mailbox, OnlyWhoNeverMetAnybodyOfItsRunEndsWhenAllRefuseIt) {
+  Box stranger;
+  stranger.refused(1, "there refuses here: another run");
+  ASSERT_TRUE(stranger.over());
+  EXPECT_EQ(stranger.over()->text, "its neighbours refuse it");
+  Box visited, welcomed;
+  visited.connected(1);
+  Mailbox::Cursor cursor;
+  welcomed.begin_sending(1, 1, cursor);
+  for (Box* box : {&visited, &welcomed}) {
+    box->refused(1, "there refuses here: another run");
+    EXPECT_FALSE(box->over());
+  }
+}
+
 TEST(Mailbox, KeepsWhatIsNotSettledAndForgetsTheRest) {
   Box box;
   box.post_rounds(1, 5);
