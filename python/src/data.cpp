@@ -86,7 +86,8 @@ RunData shared_out(DataPair pair, const Config& config, bool deal) {
 
 std::shared_ptr<RunData> arrays(const Config& config, const Floats& X, const Floats& y,
                                 const Names& classes, const std::optional<Pair>& test, bool deal) {
-  const auto options = data_options(config);
+  auto options = data_options(config);
+  if (!deal) options.agents = 1;
   DataPair pair;
   pair.train = to_dataset(X, y, classes, options.guarantee);
   if (test) pair.test = to_dataset(test->first, test->second, classes, options.guarantee);

@@ -284,7 +284,7 @@ DataPair prepare_data(const DataOptions& options, DataPair pair) {
   hold_out(options, pair);
   const auto transform = transform_of(options);
   if (transform) pair.source += "; images as " + to_string(transform);
-  scale_and_add_bias(pair, options.scale, options.bias, transform);
+  scale_and_add_bias(pair, options.scale, options.bias, transform, options.agents);
   plant_outliers(pair, options.outliers, options.bias);
   return pair;
 }

@@ -113,10 +113,13 @@ void scale_unit(Dataset& data) {
   }
 }
 
-void measure_spectral(const Dataset& train, FeatureScaling& scaling) {
-  const double norm = spectral_norm(train);
+// Fewer rows than agents are refused when they are dealt.
+void measure_spectral(const Dataset& train, std::size_t agents, FeatureScaling& scaling) {
+  const std::size_t over = agents > 0 ? train.rows() % agents : 0;
+  const std::size_t rows = train.rows() - (over < train.rows() ? over : 0);
+  const double norm = spectral_norm(train, rows);
   require(norm > 0, ErrorKind::usage, "scale: spectral needs a feature that is not zero");
-  scaling.factor = norm / (2 * std::sqrt(static_cast<double>(train.rows())));
+  scaling.factor = norm / (2 * std::sqrt(static_cast<double>(rows)));
 }
 
 double inner(const Sample& sample, const std::vector<double>& x) {
@@ -126,10 +129,11 @@ double inner(const Sample& sample, const std::vector<double>& x) {
   return sum;
 }
 
-// out = X^T X x
-void apply_gram(const Dataset& data, const std::vector<double>& x, std::vector<double>& out) {
+// out = X^T X x, X the first rows
+void apply_gram(const Dataset& data, std::size_t rows, const std::vector<double>& x,
+                std::vector<double>& out) {
   std::fill(out.begin(), out.end(), 0.0);
-  for (std::size_t row = 0; row < data.rows(); ++row) {
+  for (std::size_t row = 0; row < rows; ++row) {
     const auto sample = data[row];
     const double weight = inner(sample, x);
     for (std::size_t i = 0; i < sample.values.size(); ++i)
@@ -200,7 +204,7 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
 
 // The Rayleigh quotient rises towards the largest eigenvalue of X^T X, and its error is the square
 // of the vector's, so it settles long before the vector does.
-double spectral_norm(const Dataset& data) {
+double spectral_norm(const Dataset& data, std::size_t rows) {
   constexpr int kMaxIterations = 500;
   constexpr double kSettled = 1e-12;
   std::vector<double> x(data.features), next(data.features);
@@ -210,7 +214,7 @@ double spectral_norm(const Dataset& data) {
     const double length = std::sqrt(squared_norm(x));
     if (length == 0) return 0;
     for (double& value : x) value /= length;
-    apply_gram(data, x, next);
+    apply_gram(data, rows, x, next);
     const double before = eigenvalue;
     eigenvalue = dot(x, next);
     std::swap(x, next);
@@ -255,7 +259,7 @@ void FeatureScaling::apply(Dataset& data) const {
 }
 
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
-                        const ImageTransform& transform) {
+                        const ImageTransform& transform, std::size_t agents) {
   // What is measured below is measured on what the transform made.
   for_both(data, [&](Dataset& set) { transform.apply(set); });
   auto& scaling = data.scaling;
@@ -267,7 +271,7 @@ void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
   if (scale == FeatureScale::spectral) {
     // The column of ones is measured as well, so it is there before.
     if (bias) for_both(data, append_ones);
-    measure_spectral(data.train, scaling);
+    measure_spectral(data.train, agents, scaling);
     scaling.bias = false;
   }
   for_both(data, [&](Dataset& set) { scaling.apply(set); });

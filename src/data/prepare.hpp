@@ -20,20 +20,21 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
 
 /// Transforms images, then scales both sets and appends the column of ones:
 ///   none      x
-///   spectral  x / (|X|_2 / (2 sqrt(N))), X the N training rows with the column of ones if there is
-///             one; that column is divided too
+///   spectral  x / (|X|_2 / (2 sqrt(N))), X the first N training rows, as many as `agents` share
+///             evenly, with the column of ones if there is one; that column is divided too
 ///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
 ///   unit      x / |x|_2 row by row; a zero row stays
 /// What is measured on the training set is kept in the pair's scaling.
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
-                        const ImageTransform& transform = {});
+                        const ImageTransform& transform = {}, std::size_t agents = 1);
 
 /// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the
 /// factor; not the column of ones, which is last if there is one. "none": nothing.
 void plant_outliers(DataPair& data, std::string_view spec, bool bias);
 
-/// |X|_2, the largest singular value, by power iteration from a fixed start.
-double spectral_norm(const Dataset& data);
+/// |X|_2, the largest singular value of the first so many rows, by power iteration from a fixed
+/// start.
+double spectral_norm(const Dataset& data, std::size_t rows);
 
 void append_ones(Dataset& data);
 

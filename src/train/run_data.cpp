@@ -32,7 +32,8 @@ std::string key_of(const DataOptions& data) {
   return key + concat(choice_text(data.transform), ' ', to_string(data.image), ' ', data.images,
                       ' ', choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
                       data.regression, ' ', data.guarantee, ' ', shortest(data.holdout), ' ',
-                      to_string(data.fold), ' ', data.test_instead);
+                      to_string(data.fold), ' ', data.test_instead, ' ',
+                      data.scale == FeatureScale::spectral ? data.agents : 1);
 }
 
 }  // namespace
@@ -40,6 +41,7 @@ std::string key_of(const DataOptions& data) {
 DataOptions data_options(const Config& config) {
   auto options = config.data;
   options.guarantee = claims_guarantee(config);
+  if (!config.split.is_unequal()) options.agents = config.network.agents;  // those leave none over
   return options;
 }
 

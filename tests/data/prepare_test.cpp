@@ -140,8 +140,26 @@ TEST(Scale, SpectralNormAgreesWithTheSingularValues) {
       }
     // The quotient settles to 1e-12 a step; near-equal singular values cost a few digits.
     const double norm = x.largest_singular_value();
-    EXPECT_NEAR(spectral_norm(data), norm, 1e-8 * norm) << round;
+    EXPECT_NEAR(spectral_norm(data, kRows), norm, 1e-8 * norm) << round;
   }
+}
+
+// As many agents as there are rows and more get one row each, or the deal is refused.
+TEST(Scale, SpectralIsMeasuredOnTheFirstRowsThatAgentsShareEvenly) {
+  const std::string_view rows[] = {"1 1:3 2:4\n", "2 2:2\n", "1 1:1\n", "2 1:5 2:1\n", "1 2:9\n"};
+  const auto factor = [&](std::size_t count, std::size_t agents) {
+    std::string text;
+    for (std::size_t row = 0; row < count; ++row) text += rows[row];
+    auto pair = label_tables(table(text), table("2 1:1\n"), false);
+    scale_and_add_bias(pair, FeatureScale::spectral, true, {}, agents);
+    EXPECT_EQ(pair.train.rows(), count);
+    EXPECT_EQ(dense_rows(*pair.test)[0][0], static_cast<float>(1 / pair.scaling.factor));
+    return pair.scaling.factor;
+  };
+  EXPECT_NE(factor(4, 1), factor(5, 1));
+  EXPECT_EQ(factor(5, 2), factor(4, 1));
+  EXPECT_EQ(factor(5, 3), factor(3, 1));
+  for (const std::size_t agents : {0, 5, 6}) EXPECT_EQ(factor(5, agents), factor(5, 1)) << agents;
 }
 
 TEST(Scale, RefusesAnUnknownNameAndDegenerateData) {

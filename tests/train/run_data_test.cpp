@@ -35,5 +35,26 @@ TEST(RunDataCache, KeepsOfManyFoldsOnlyTheLast) {
   EXPECT_TRUE(first.expired());
 }
 
+// What a row is divided by hangs on how many rows there are and who shares them, not on the deal.
+TEST(RunDataCache, MeasuresSpectralOnTheRowsThatAgentsShareEvenly) {
+  const TempDir dir;
+  std::string rows;
+  for (int i = 0; i < 41; ++i) rows += concat(i, ',', i % 7, ',', i % 2, '\n');
+  write_file(dir / "t.csv", rows);
+  RunDataCache cache;
+  const auto factor = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> keys = {"data.train=" + (dir / "t.csv").string(),
+                                     "data.scale=spectral"};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return cache.get(parse_config("", "test", keys)).scaling.factor;
+  };
+  const double all = factor({"network.agents=1"}), even = factor({"network.agents=10"});
+  EXPECT_NE(even, all);
+  EXPECT_EQ(factor({"network.agents=10", "data.split=by-label", "run.seed=7"}), even);
+  EXPECT_EQ(factor({"network.agents=4"}), even);
+  EXPECT_NE(factor({"network.agents=3"}), even);
+  EXPECT_EQ(factor({"network.agents=2", "data.split=sizes:1,2"}), all) << "which leaves none over";
+}
+
 }  // namespace
 }  // namespace porter

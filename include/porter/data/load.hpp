@@ -146,6 +146,9 @@ struct DataOptions {
   /// for nothing: Dataset::voids.
   bool guarantee = false;
   bool cache = true;  ///< a parsed copy of large files may be kept in the user's cache
+  /// Who will share the training rows evenly: `spectral` is measured on the first of them, as many
+  /// as are dealt.
+  std::size_t agents = 1;
 };
 
 /// More labels than this are targets of a regression, not classes.
