@@ -4,16 +4,22 @@
 
     python3 experiments/search/successors.py --porter build/release/porter --work runs/successors
 
-Every method gets at most 12 settings in each of two cells of a data set, Dirichlet(1) and by label, on ER(0.8)
-with seed 101, which no study reports; the best has the least mean loss of the agents on the training
-rows. The rule, the same for all:
+Every method gets the same number of settings, 12 with privacy and 24 without (MNIST: 12), in each of two cells of
+a data set, Dirichlet(1) and by label, on ER(0.8), and on the ring once more where RING says so; an agent alone in
+every split where OWN says so, and on shuffled data. Seed 101, which no study reports; the best has the least mean
+loss of the agents on the training rows. The rule, the same for all:
 
   1. four steps, a factor of 4 apart                                         4 settings
   2. at the best, momentum times and by 4                                    2
   3. consensus times and by 3; without one, momentum times and by 2          2
   4. step times and by 2                                                     2
-  5. one more at a time along what changed the loss most, while it helps     2
+  5. four times (by 4) past every edge of what was tried that the best is
+     at, one at a time; where there is none, sqrt(2) times the step          2
+  6. of 24, step, momentum and consensus times and by 2, and step times 2
+     with momentum by 2 and the reverse, around the best until all of these
+     were tried, then the same with sqrt(2)                                 12
 
+MoTEF-VR with privacy has a clip of momentum times that of the others (docs/algorithms.md: its noise adds up).
 What was tried is written to successors-DATA-CELL-METHOD.toml, which `porter sweep` repeats; a best that
 lies at an edge of what was tried is listed at the end. Studies go to experiments/successors-*.toml.
 """
@@ -25,9 +31,13 @@ import pathlib
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-CELLS = {"unlike": "dirichlet:1", "by-label": "by-label"}
+# Where is searched: a split and a graph; the last three for an agent alone.
+CELLS = {"unlike": ("dirichlet:1", "er"), "by-label": ("by-label", "er"),
+         "ring-unlike": ("dirichlet:1", "ring"), "ring-by-label": ("by-label", "ring"),
+         "alike": ("shuffled", "er"), "unlike-10": ("dirichlet:10", "er"), "unlike-0.1": ("dirichlet:0.1", "er")}
 GRAPHS = {"er": ("ER(0.8)", "erdos-renyi:0.8"), "ring": ("ring", "ring"), "exponential": ("exponential", "exponential")}
 SPLITS = [("dirichlet:10", "unlike"), ("dirichlet:1", "unlike"), ("dirichlet:0.1", "unlike"), ("by-label", "by-label")]
+ALIKE = [("shuffled", "unlike")]
 
 # label, what is set, the keys that are tuned beside the step.
 SHORT, TENTH = {"compressor": "random_k:0.05"}, {"compressor": "random_k:0.1"}
@@ -37,6 +47,7 @@ PRIVATE = {
     "porter-sweep": ("porter-sweep, 0.10 d", SHORT, M),
     "sweep-led": ("sweep-led, 0.10 d", TENTH, M),
     "porter-dp": ("PORTER-DP with momentum (MoTEF), 0.10 d", SHORT, MC),
+    "motef-vr": ("MoTEF-VR, private form, 0.10 d, two gradients", SHORT, MC),
     "porter-dp-sweep": ("PORTER-DP with momentum and a sweeping mask, 0.10 d", SHORT | SWEEP, MC),
     "choco-sgd": ("CHOCO-SGD with momentum and a sweeping mask, 0.10 d", TENTH | SWEEP, MC),
     "sparq-sgd": ("SPARQ-SGD with momentum, at most 0.10 d", TENTH, MC),
@@ -45,6 +56,7 @@ PRIVATE = {
     "led": ("LED with momentum, d", DENSE, M),
     "lt-admm": ("LT-ADMM, d / 5", DENSE, ["consensus"]),
     "dp-dsgd": ("DP-DSGD with momentum, d", DENSE, M),
+    "push-sum": ("push-sum with momentum, d", DENSE, M),
     "dsgt": ("DSGT with momentum, 2 d", DENSE, M),
     "soteriafl-sgd": ("SoteriaFL-SGD with momentum, 0.10 d up, d down", TENTH, M),
     "dp-sgd": ("DP-SGD pooled (central)", DENSE | {"batch": "POOLED"}, M),
@@ -58,26 +70,42 @@ PLAIN = {
     "porter-sweep": ("porter-sweep, 0.10 d", SHORT, M),
     "sweep-led": ("sweep-led, 0.10 d", TENTH, M),
     "choco-sgd": ("CHOCO-SGD with momentum and a sweeping mask, 0.10 d", TENTH | SWEEP, MC),
+    "lead": ("LEAD with momentum, natural compression, 0.28 d", {"compressor": "natural"}, MC),
+    "led": ("LED with momentum, d", DENSE, M),
+    "lt-admm": ("LT-ADMM, d / 5", DENSE, ["consensus"]),
+    "dsgt": ("DSGT with momentum, 2 d", DENSE, M),
     "gt-nsgdm": ("GT-NSGDm, 2 d", DENSE, M),
+    "soteriafl-sgd": ("SoteriaFL-SGD with momentum, 0.10 d up, d down", TENTH, M),
     "clip21-sgd2m": ("Clip21-SGD2M, d up, d down", DENSE, M),
 }
 PROBLEMS = {
     "a9a": {
         "data": {"name": "a9a"}, "model": {"name": "logistic", "lambda": 0.001},
         "clip": "linear:1", "batch": 326, "step": 1.0, "fallback": {"data.name": "synthetic"},
-        "title": "a9a, logistic regression with lambda = 0.001 (d = 124)",
+        "title": "a9a, logistic regression with lambda = 0.001 (d = 124)", "splits": ALIKE + SPLITS,
+        "about": "A quarter of the records is of one of the two classes, so that Dirichlet(10), which wants about half of each, "
+                 "leaves the last agents none of it: only the first column is of agents who are alike.",
     },
     "mnist": {
         "data": {"name": "mnist", "transform": "hog-centred", "bias": False}, "model": {"name": "softmax"},
         "clip": "linear:0.25", "batch": 600, "step": 64.0, "fallback": {"data.name": "synthetic-digits"},
-        "title": "MNIST as centred histograms of gradients, softmax (d = 3,920)",
+        "title": "MNIST as centred histograms of gradients, softmax (d = 3,920)", "splits": SPLITS, "about": "",
     },
 }
 # The kinds of study: which methods, how many rounds, and what all of them share.
 KINDS = {
-    "": {"methods": PRIVATE, "rounds": 200, "private": True},
-    "plain-": {"methods": PLAIN, "rounds": 300, "private": False},
+    "": {"methods": PRIVATE, "rounds": 200, "private": True, "budget": 12},
+    "plain-": {"methods": PLAIN, "rounds": 300, "private": False, "budget": 24},
 }
+# What the studies of MNIST, which cost ten times as much to run, have less of.
+LESS = {
+    "mnist": {"without": ("motef-vr", "push-sum")},
+    "plain-mnist": {"without": ("lead", "led", "lt-admm", "dsgt", "soteriafl-sgd"), "budget": 12, "graphs": ("er",)},
+}
+# Studies whose ring has settings that were found there, beside those of ER(0.8), and that where an agent alone has
+# settings of its own in every split.
+RING, OWN = ("a9a", "plain-a9a"), ("a9a",)
+SERVED = ("soteriafl-sgd", "clip21-sgd2m", "dp-sgd", "dp-sgd-alone")  # a server, or one agent: no graph
 
 
 def text(value):
@@ -105,6 +133,29 @@ def privacy_of(kind):
     return {"epsilon": 2.0, "delta": 1e-5, "sampler": "poisson"} if kind["private"] else {}
 
 
+def scaled(clip, factor):
+    name, threshold = clip.split(":")
+    return f"{name}:{round_to(float(threshold) * factor):g}"
+
+
+def whole(problem, kind, method, setting):
+    """The setting with what follows from it: a bracket of MoTEF-VR is about momentum times a gradient."""
+    if method == "motef-vr" and kind["private"]:
+        return setting | {"clip": scaled(problem["clip"], setting["momentum"])}
+    return setting
+
+
+def cells_of(name, method, split, cell):
+    """Where the settings of a method are searched that it has in a split; for ER(0.8) and, where that is done, the ring.
+
+    An agent alone has besides settings of shuffled data: it cannot know the loss on all rows, by which those of
+    its split are chosen."""
+    if method == "dp-sgd-alone":
+        own = {"shuffled": "alike", "dirichlet:10": "unlike-10", "dirichlet:0.1": "unlike-0.1"} if name in OWN else {}
+        return {"er": own.get(split, cell), "alike": "alike"}
+    return {"er": cell} | ({"ring": f"ring-{cell}"} if name in RING and method not in SERVED else {})
+
+
 def start_of(problem, kind, tuned):
     start = {"step": problem["step"] if kind["private"] else problem["step"] / 4}
     if "momentum" in tuned:
@@ -117,16 +168,16 @@ def start_of(problem, kind, tuned):
 class Search:
     """Runs lists of settings as sweeps; every setting once."""
 
-    def __init__(self, porter, folder, config):
-        self.porter, self.folder, self.config, self.losses = porter, folder, config, {}
+    def __init__(self, porter, folder, config, whole):
+        self.porter, self.folder, self.config, self.whole, self.losses = porter, folder, config, whole, {}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def try_all(self, settings):
-        settings = [s for s in settings if self.key(s) not in self.losses]
+    def try_all(self, settings, most=99):
+        settings = [s for s in {self.key(s): s for s in settings}.values() if self.key(s) not in self.losses][:most]
         if not settings:
             return
         path = self.folder / f"stage{len(self.losses)}.toml"
-        path.write_text(self.config + sweep_section(settings))
+        path.write_text(self.config + sweep_section([self.whole(s) for s in settings]))
         out = path.with_suffix("")
         if not (out / "results.csv").exists():
             subprocess.run([self.porter, "sweep", path, "--out", out, "--force"], check=True, stdout=subprocess.DEVNULL)
@@ -146,10 +197,16 @@ class Search:
     def around(self, name, factor):
         """Two neighbours of the best."""
         best = self.best()
-        values = [round_to(best[name] * factor), round_to(best[name] / factor)]
-        if name in ("momentum", "consensus"):
-            values = [min(v, 1.0) for v in values]
-        self.try_all([best | {name: v} for v in values])
+        self.try_all([best | {name: moved(name, best[name], f)} for f in (factor, 1 / factor)])
+
+    def near(self, factor):
+        """All neighbours of the best that step 6 asks for."""
+        best = self.best()
+        names = [name for name in ("step", "momentum", "consensus") if name in best]
+        moves = [{name: f} for name in names for f in (factor, 1 / factor)]
+        if "momentum" in best:
+            moves += [{"step": f, "momentum": 1 / f} for f in (factor, 1 / factor)]
+        return [best | {name: moved(name, best[name], f) for name, f in move.items()} for move in moves]
 
     def at_edge(self):
         """Keys in which the best is the largest or the smallest value tried; 1 is no edge for shares."""
@@ -165,12 +222,18 @@ def round_to(value):
     return float(f"{value:.4g}")
 
 
+def moved(name, value, factor):
+    """Times the factor; momentum and consensus are shares."""
+    value = round_to(value * factor)
+    return value if name == "step" else min(value, 1.0)
+
+
 def sweep_section(settings):
-    lines = ",\n".join("  { " + ", ".join(f"algorithm.{k} = {v}" for k, v in s.items()) + " }" for s in settings)
+    lines = ",\n".join("  { " + ", ".join(f"algorithm.{k} = {text(v)}" for k, v in s.items()) + " }" for s in settings)
     return f'[sweep]\nseeds = 1\nmetric = "agent_loss_mean"\nsettings = [\n{lines},\n]\n'
 
 
-def tune(search, start, budget=12):
+def tune(search, start, budget):
     search.try_all([start | {"step": round_to(start["step"] * f)} for f in (0.25, 1, 4, 16)])
     if "momentum" in start:
         search.around("momentum", 4)
@@ -179,7 +242,7 @@ def tune(search, start, budget=12):
     elif "momentum" in start:
         search.around("momentum", 2)
     search.around("step", 2)
-    while len(search.losses) < budget:
+    while len(search.losses) < 12:
         edges = search.at_edge()
         tried = len(search.losses)
         best = search.best()
@@ -187,19 +250,26 @@ def tune(search, start, budget=12):
             factor = (4 if up else 0.25) if edges else 2 ** 0.5
             value = round_to(best[name] * factor)
             search.try_all([best | {name: min(value, 1.0) if name != "step" else value}])
-            if len(search.losses) >= budget:
+            if len(search.losses) >= 12:
                 break
         if len(search.losses) == tried:  # nothing new in that direction
             search.try_all([best | {"step": round_to(best["step"] * 2 ** -0.5)}])
             if len(search.losses) == tried:
                 break
+    factor = 2
+    while len(search.losses) < budget and factor > 1.1:
+        tried = len(search.losses)
+        search.try_all(search.near(factor), budget - tried)
+        if len(search.losses) == tried:
+            factor **= 0.5
     return search.best()
 
 
-def config_text(problem, split, kind, algorithm, title):
+def config_text(problem, cell, kind, algorithm, title):
+    split, graph = CELLS[cell]
     privacy = privacy_of(kind)
     return (f"# {title}\n" + table("data", problem["data"] | {"split": split}) + table("model", problem["model"])
-            + table("network", {"agents": 10, "graph": "erdos-renyi:0.8", "mixing": "metropolis"})
+            + table("network", {"agents": 10, "graph": GRAPHS[graph][1], "mixing": "metropolis"})
             + table("algorithm", algorithm) + (table("privacy", privacy) if privacy else "")
             + table("run", {"seed": 101, "threads": 1, "evaluate": "end"}))
 
@@ -209,16 +279,21 @@ def inline(entries):
 
 
 def study_text(name, problem, kind, graph, series):
+    """`series`: label, method, what is fixed, the settings by split."""
     private = kind["private"]
     about = (
         "Every method that releases clipped gradients with noise, at the same certified epsilon = 2 (delta = 1e-5, replace-one "
         "neighbours, Poisson sampling of a tenth of the records, 200 gradients)."
         if private else
         "Methods without privacy, batches of 32, 300 gradients.")
-    label, spec = graph
+    where = ("; on the ring each stands there a second time with settings that were found there" if name in RING and graph == "ring" else
+             "; other graphs use these")
+    alone = (" An agent alone" + (" has settings of its own in every split, found by the same rule, and" if name in OWN else "")
+             + " stands there a second time with settings that were found on shuffled data.") if private else ""
+    label, spec = GRAPHS[graph]
     rows = []
-    for text_label, fixed, by_cell in series:
-        with_list = ", ".join(inline({f"algorithm.{k}": v for k, v in by_cell[cell].items()}) for _, cell in SPLITS)
+    for text_label, fixed, by_split in series:
+        with_list = ", ".join(inline({f"algorithm.{k}": v for k, v in by_split[split].items()}) for split, _ in problem["splits"])
         settings = {f"algorithm.{k}": v for k, v in fixed.items()}
         rows.append(f'[[series]]\nlabel = {text(text_label)}\nset = {inline(settings)}\n'
                     f"with = [{with_list}]\n")
@@ -227,38 +302,41 @@ def study_text(name, problem, kind, graph, series):
     return (
         f"# Written by experiments/search/successors.py.\n"
         f'title = "Successors: {problem["title"]}, {label}, {"epsilon = 2" if private else "without privacy"}"\n'
-        f'about = """\n{about} Ten agents, Metropolis weights; columns are splits, from alike to one or two classes an agent. '
-        "Values sent per gradient stand behind each method.\n"
-        "Every method had at most 12 settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, chosen by the "
-        "agents' mean loss on the training rows with seed 101 (experiments/search/successors.py); other graphs and splits use these.\n"
+        f'about = """\n{about} Ten agents, Metropolis weights; columns are splits, to one or two classes an agent. '
+        f'Values sent per gradient stand behind each method. {problem["about"]}'.rstrip() + "\n"
+        f"Every method had at most {kind['budget']} settings in each of two cells, Dirichlet(1) and by label on ER(0.8), by one rule, "
+        "chosen by the agents' mean loss on the training rows with seed 101 (experiments/search/successors.py); other splits use those of "
+        f"Dirichlet(1){where}.{alone}\n"
         '"""\nkind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
         f'data = {inline(problem["data"])}\nmodel = {inline(problem["model"])}\n'
         f'network = {inline({"agents": 10, "graph": spec, "mixing": "metropolis"})}\n'
         f"algorithm = {inline(algorithm)}\n" + (f"privacy = {inline(privacy)}\n" if privacy else "")
         + f'run = {inline({"evaluate": "end", "threads": 1})}\n\n' + table("fallback", {text(k): v for k, v in problem["fallback"].items()})
         + "\n".join(rows)
-        + f'\n[bars]\nvary = "data.split"\nvalues = {text([split for split, _ in SPLITS])}\n'
+        + f'\n[bars]\nvary = "data.split"\nvalues = {text([split for split, _ in problem["splits"]])}\n'
         'metrics = ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "agent_loss_mean", "consensus_error", "bits_per_agent"]\n')
 
 
 # Over the internet, as docs/network.md models it: 50 ms, 10 Mbit/s, a tenth of a second for a gradient.
 PACE = {"latency": 0.05, "bandwidth": 1.25e6, "compute": 0.1, "straggling": 0.5}
-APART = ("soteriafl-sgd", "dp-sgd", "dp-sgd-alone")  # methods with a server, and one agent, who waits for nobody
 
 
 def seconds_text(problem, kind, series):
     """By label, on every graph, with modelled seconds; `series` as in study_text."""
     rows = []
-    for text_label, fixed, by_cell in series:
-        if fixed["name"] not in APART:
-            settings = {f"algorithm.{k}": v for k, v in (fixed | by_cell["by-label"]).items()}
+    for text_label, fixed, by_split in series:
+        if fixed["name"] not in SERVED:
+            settings = {f"algorithm.{k}": v for k, v in (fixed | by_split["by-label"]).items()}
+            if fixed["name"] == "motef-vr":
+                settings["network.compute"] = 2 * PACE["compute"]
             rows.append(f"[[series]]\nlabel = {text(text_label)}\nset = {inline(settings)}\n")
     return (
         "# Written by experiments/search/successors.py.\n"
         f'title = "Successors: {problem["title"]}, by label, modelled seconds"\n'
         'about = """\nThe settings of the studies by label, on three graphs, with the modelled clock of docs/network.md: messages take '
         "50 ms, an agent sends 10 Mbit a second, a gradient takes a tenth of a second and up to a few times that at random. Methods "
-        'with a server have no model of their time.\n"""\n'
+        'with a server have no model of their time' + (", and MoTEF-VR has two gradients" if "motef-vr" in kind["methods"] else "")
+        + '.\n"""\n'
         'kind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 1 }\n\n[config]\n'
         f'data = {inline(problem["data"] | {"split": "by-label"})}\nmodel = {inline(problem["model"])}\n'
         f'network = {inline({"agents": 10, "mixing": "metropolis"} | PACE)}\n'
@@ -282,31 +360,44 @@ def main():
             for data, problem in PROBLEMS.items():
                 name = kind_name + data
                 if not wanted or name in wanted:
-                    write_studies(name, problem, kind, lambda *what: pool.submit(search_cell, arguments, name, problem, kind, *what))
+                    write_studies(name, problem, less(name, kind), pool, arguments)
+
+
+def less(name, kind):
+    """The kind as the study of that name has it."""
+    part = dict(LESS.get(name, {}))
+    without = part.pop("without", ())
+    return kind | {"graphs": tuple(GRAPHS)} | part | {"methods": {m: what for m, what in kind["methods"].items() if m not in without}}
 
 
 def search_cell(arguments, name, problem, kind, method, cell):
     """The best setting of one method in one cell; what was tried goes to a file."""
     label, fixed, tuned = kind["methods"][method]
-    title = f"{label}: {problem['title']}, {CELLS[cell]}; what was tried."
-    config = config_text(problem, CELLS[cell], kind, base_of(problem, kind, method, fixed), title)
-    search = Search(arguments.porter, arguments.work / name / method / cell, config)
-    best = tune(search, start_of(problem, kind, tuned))
+    title = f"{label}: {problem['title']}, {CELLS[cell][0]}{', ring' if CELLS[cell][1] == 'ring' else ''}; what was tried."
+    config = config_text(problem, cell, kind, base_of(problem, kind, method, fixed), title)
+    search = Search(arguments.porter, arguments.work / name / method / cell, config, lambda s: whole(problem, kind, method, s))
+    best = tune(search, start_of(problem, kind, tuned), kind["budget"])
     path = HERE / f"successors-{name}-{cell}-{method}.toml"
-    path.write_text(config + sweep_section([dict(key) for key in search.losses]))
+    path.write_text(config + sweep_section([search.whole(dict(key)) for key in search.losses]))
     edge = [key for key, _ in search.at_edge()]
     print(f"{name} {cell} {method}: {best} loss {min(search.losses.values()):.4f}, "
           f"{len(search.losses)} settings" + (f", at the edge in {', '.join(edge)}" if edge else ""), flush=True)
-    return best
+    return search.whole(best)
 
 
-def write_studies(name, problem, kind, begin):
-    searches = {(method, cell): begin(method, cell) for method in kind["methods"] for cell in CELLS}
-    series = [(label, base_of(problem, kind, method, fixed), {cell: searches[method, cell].result() for cell in CELLS})
-              for method, (label, fixed, _) in kind["methods"].items()]
-    for graph, spec in (GRAPHS if kind["private"] else {"er": GRAPHS["er"]}).items():
+def write_studies(name, problem, kind, pool, arguments):
+    where = {(method, split): cells_of(name, method, split, cell) for method in kind["methods"] for split, cell in problem["splits"]}
+    found = {pair: pool.submit(search_cell, arguments, name, problem, kind, *pair) for pair in dict.fromkeys((method, cell) for (method, _), cells in where.items() for cell in cells.values())}
+    series, there = [], []
+    for method, (label, fixed, _) in kind["methods"].items():
+        for graph, rows, more in (("er", series, ""), ("alike", series, ", tuned on shuffled data"), ("ring", there, ", tuned there")):
+            by_split = {split: found[method, where[method, split][graph]].result()
+                        for split, _ in problem["splits"] if graph in where[method, split]}
+            if by_split:
+                rows.append((label + more, base_of(problem, kind, method, fixed), by_split))
+    for graph in kind["graphs"]:
         study = HERE.parent / f"successors-{name}-{graph}.toml"
-        study.write_text(study_text(name, problem, kind, spec, series))
+        study.write_text(study_text(name, problem, kind, graph, series + (there if graph == "ring" else [])))
     if kind["private"]:
         (HERE.parent / f"successors-{name}-seconds.toml").write_text(seconds_text(problem, kind, series))
 
