@@ -57,6 +57,7 @@ PRIVATE = {
     "lt-admm": ("LT-ADMM, d / 5", DENSE, ["consensus"]),
     "dp-dsgd": ("DP-DSGD with momentum, d", DENSE, M),
     "push-sum": ("push-sum with momentum, d", DENSE, M),
+    "dp-csgp": ("DP-CSGP with momentum, 0.10 d", TENTH, MC),
     "dsgt": ("DSGT with momentum, 2 d", DENSE, M),
     "soteriafl-sgd": ("SoteriaFL-SGD with momentum, 0.10 d up, d down", TENTH, M),
     "dp-sgd": ("DP-SGD pooled (central)", DENSE | {"batch": "POOLED"}, M),
@@ -99,7 +100,7 @@ KINDS = {
 }
 # What the studies of MNIST, which cost ten times as much to run, have less of.
 LESS = {
-    "mnist": {"without": ("motef-vr", "push-sum")},
+    "mnist": {"without": ("motef-vr", "push-sum", "dp-csgp")},
     "plain-mnist": {"without": ("lead", "led", "lt-admm", "dsgt", "soteriafl-sgd"), "budget": 12, "graphs": ("er",)},
 }
 # Studies whose ring has settings that were found there, beside those of ER(0.8), and that where an agent alone has
