@@ -101,7 +101,7 @@ KINDS = {
 # What the studies of MNIST, which cost ten times as much to run, have less of.
 LESS = {
     "mnist": {"without": ("motef-vr", "push-sum", "dp-csgp")},
-    "plain-mnist": {"without": ("lead", "led", "lt-admm", "dsgt", "soteriafl-sgd"), "budget": 12, "graphs": ("er",)},
+    "plain-mnist": {"without": ("lt-admm", "dsgt", "soteriafl-sgd"), "budget": 12, "graphs": ("er",)},
 }
 # Studies whose ring has settings that were found there, beside those of ER(0.8), and that where an agent alone has
 # settings of its own in every split.
