@@ -167,10 +167,12 @@ def start_of(problem, kind, tuned):
 
 
 class Search:
-    """Runs lists of settings as sweeps; every setting once."""
+    """Runs lists of settings as sweeps; every setting once, with each of the seeds."""
 
-    def __init__(self, porter, folder, config, whole):
-        self.porter, self.folder, self.config, self.whole, self.losses = porter, folder, config, whole, {}
+    def __init__(self, porter, folder, config, whole=dict, metric="agent_loss_mean", seeds=1, hopeless=None):
+        self.porter, self.folder, self.config, self.whole, self.metric, self.seeds = porter, folder, config, whole, metric, seeds
+        self.hopeless = hopeless
+        self.losses, self.rows = {}, {}  # by setting: the mean of the metric, and the lines of results.csv
         folder.mkdir(parents=True, exist_ok=True)
 
     def try_all(self, settings, most=99):
@@ -178,15 +180,29 @@ class Search:
         if not settings:
             return
         path = self.folder / f"stage{len(self.losses)}.toml"
-        path.write_text(self.config + sweep_section([self.whole(s) for s in settings]))
+        path.write_text(self.config + self.section([self.whole(s) for s in settings]))
         out = path.with_suffix("")
         if not (out / "results.csv").exists():
             subprocess.run([self.porter, "sweep", path, "--out", out, "--force"], check=True, stdout=subprocess.DEVNULL)
         with open(out / "results.csv") as file:
             rows = list(csv.DictReader(file))
-        for setting, row in zip(settings, rows, strict=True):
-            assert all(abs(float(row[f"algorithm.{k}"]) - v) < 1e-9 * abs(v) for k, v in setting.items()), row
-            self.losses[self.key(setting)] = float(row["agent_loss_mean"] or "inf") if row["status"] == "finished" else float("inf")
+        assert len(rows) == len(settings) * self.seeds, path
+        for i, setting in enumerate(settings):
+            mine = rows[i * self.seeds:(i + 1) * self.seeds]
+            for row in mine:
+                assert all(abs(float(row[f"algorithm.{k}"]) - v) < 1e-9 * abs(v) for k, v in setting.items()), row
+            self.rows[self.key(setting)] = mine
+            self.losses[self.key(setting)] = self.mean(setting, self.metric)
+
+    def section(self, settings):
+        return sweep_section(settings, self.seeds, self.metric, self.hopeless)
+
+    def mean(self, setting, column):
+        """Over the seeds; infinity where a run did not end, or not with a number."""
+        rows = self.rows[self.key(setting)]
+        values = [float(row[column] or "inf") if row["status"] == "finished" else float("inf") for row in rows]
+        mean = sum(values) / len(values)
+        return mean if mean == mean else float("inf")
 
     @staticmethod
     def key(setting):
@@ -229,9 +245,10 @@ def moved(name, value, factor):
     return value if name == "step" else min(value, 1.0)
 
 
-def sweep_section(settings):
-    lines = ",\n".join("  { " + ", ".join(f"algorithm.{k} = {text(v)}" for k, v in s.items()) + " }" for s in settings)
-    return f'[sweep]\nseeds = 1\nmetric = "agent_loss_mean"\nsettings = [\n{lines},\n]\n'
+def sweep_section(settings, seeds=1, metric="agent_loss_mean", hopeless=None):
+    lines = ",\n".join("  { " + ", ".join(f"{k if '.' in k else 'algorithm.' + k} = {text(v)}" for k, v in s.items()) + " }" for s in settings)
+    given_up = "" if hopeless is None else f"hopeless = {hopeless}\n"
+    return f'[sweep]\nseeds = {seeds}\nmetric = "{metric}"\n{given_up}settings = [\n{lines},\n]\n'
 
 
 def tune(search, start, budget):
