@@ -183,7 +183,8 @@ class Search:
         path.write_text(self.config + self.section([self.whole(s) for s in settings]))
         out = path.with_suffix("")
         if not (out / "results.csv").exists():
-            subprocess.run([self.porter, "sweep", path, "--out", out, "--force"], check=True, stdout=subprocess.DEVNULL)
+            # Fails where every run diverged, with results all the same.
+            subprocess.run([self.porter, "sweep", path, "--out", out, "--force"], stdout=subprocess.DEVNULL)
         with open(out / "results.csv") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == len(settings) * self.seeds, path
