@@ -123,7 +123,7 @@ def tune_study(name, study, arguments):
     for method, (_, fixed, start) in study["methods"].items():
         for epsilon in study["epsilons"]:
             search = Search(arguments.porter, arguments.work / name / method / str(epsilon), config_text(study, fixed, epsilon),
-                            study["metric"], study["seeds"], study["hopeless"])
+                            metric=study["metric"], seeds=study["seeds"], hopeless=study["hopeless"])
             climbs[method, epsilon] = Climb(search, start, study["steps"])
     budget = study["budget"]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -252,7 +252,7 @@ def sweep_section(settings, seeds=1, metric="agent_loss_mean", hopeless=None):
     return f'[sweep]\nseeds = {seeds}\nmetric = "{metric}"\n{given_up}settings = [\n{lines},\n]\n'
 
 
-def tune(search, start, budget):
+def tune(search, start, budget=12):
     search.try_all([start | {"step": round_to(start["step"] * f)} for f in (0.25, 1, 4, 16)])
     if "momentum" in start:
         search.around("momentum", 4)
