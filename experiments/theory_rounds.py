@@ -23,6 +23,8 @@ import tempfile
 
 import numpy as np
 
+from theory_sizes import slope
+
 AGENTS, RECORDS, DIM, CLIP, WITHIN = 10, 1000, 20, 1.5, 2.0
 PHIS = [0.1, 0.05, 0.025, 0.0125, 0.00625]
 DENSE, FIFTH = {"algorithm.compressor": "identity"}, {"algorithm.compressor": "random_k:0.2"}
@@ -34,7 +36,6 @@ SERIES = {  # settings, the power of phi in T, the step over its order, rounds o
     "soteriafl-sgd, dense": (SOTERIA | DENSE, -1, 2, 300),
     "soteriafl-sgd, 20 % of each vector": (SOTERIA | FIFTH, -1, 1, 300),
 }
-STUDENT = {3: 3.182, 8: 2.306, 13: 2.160, 18: 2.101, 23: 2.069}  # 97.5 %, by degrees of freedom
 
 
 def write_data(path):
@@ -83,16 +84,6 @@ def crossing(rounds, values, level):
         raise SystemExit("the run is too short, or begins at its floor")
     share = (values[at - 1] - level) / (values[at - 1] - values[at])
     return rounds[at - 1] + share * (rounds[at] - rounds[at - 1])
-
-
-def slope(x, y):
-    """Of a line through the logarithms, with its 95 % interval."""
-    x, y = np.log(x), np.log(y)
-    line = np.polyfit(x, y, 1)
-    left = y - np.polyval(line, x)
-    deviation = math.sqrt(left @ left / (len(x) - 2) / np.sum((x - x.mean()) ** 2))
-    half = STUDENT[len(x) - 2] * deviation
-    return f"{line[0]:.2f} [{line[0] - half:.2f}, {line[0] + half:.2f}]"
 
 
 def main():
