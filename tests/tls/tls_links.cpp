@@ -278,7 +278,9 @@ class TlsDoor : public testing::Test {
     for (std::size_t i = 0; i < 40 * kPlaces; ++i) {
       silent.push_back(connect_to(*place_));
       if (!stay && silent.size() % 8 == 0) silent.clear();
-      if (stay || silent.empty()) ASSERT_TRUE(turn(kMost).empty());
+      if (stay || silent.empty()) {
+        ASSERT_TRUE(turn(kMost).empty());
+      }
     }
     std::vector<Door::Guest> guests;
     for (int i = 0; i < 500 && guests.empty(); ++i) {
