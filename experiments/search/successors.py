@@ -100,7 +100,7 @@ KINDS = {
 }
 # What the studies of MNIST, which cost ten times as much to run, have less of.
 LESS = {
-    "mnist": {"without": ("motef-vr", "push-sum", "dp-csgp")},
+    "mnist": {"without": ("motef-vr",)},
     "plain-mnist": {"without": ("lt-admm", "dsgt", "soteriafl-sgd"), "budget": 12, "graphs": ("er",)},
 }
 # Studies whose ring has settings that were found there, beside those of ER(0.8), and that where an agent alone has
