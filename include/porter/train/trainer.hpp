@@ -20,6 +20,7 @@ struct PublicBounds;
 /// One training run and its state after some rounds. With a link this is one process's part of the
 /// run; what is marked as collective is then done by all of them in the same order, and its results
 /// are those of the whole run in process 0.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): its pools keep threads apart
 class Trainer {
  public:
   /// Error{io} if there is no memory for the state.
