@@ -374,6 +374,7 @@ void check_data(const TomlSection& section, const Config& config) {
                 config.model.name, " learns from images as they are; found \"",
                 choice_text(data.transform), "\"");
   data.guarantee = claims_guarantee(config);
+  section.located("without_test", [&] { check_without_test(data, ""); });
   section.located(data.fold ? "fold" : "holdout", [&] { check_holdout(data, ""); });
 }
 

@@ -242,6 +242,9 @@ std::vector<ConfigKey> make_keys() {
               "data.weigh", [](auto& config) -> auto& { return config.weigh; },
               "what counts the same where sizes differ: records, at one rate and epsilon, or "
               "agents, each with a rate and an epsilon of its own")),
+      only_where([](const Config& config) { return config.data.without_test; },
+                 row(KEY(data.without_test), "true or false",
+                     "leave the test set of a known data set out, for holdout, fold or folds")),
       only_where([](const Config& config) { return config.data.holdout > 0; },
                  number_row(KEY(data.holdout), kPartOrNone,
                             "share of the rows that becomes the test set, where there is none")),

@@ -20,11 +20,16 @@ const char* key_of(const DataOptions& options) {
   return options.fold ? "data.fold" : "data.holdout";
 }
 
+// A known data set that has a test set of its own.
+bool brings_test_set(const DataOptions& options) {
+  const bool files = !options.train.empty() || !options.train_images.empty();
+  return !files && options.name != kGivenData && known_data(options.name).test_rows > 0;
+}
+
 // Whether there is a test set before any file is read.
 bool has_test_set(const DataOptions& options) {
   if (!options.test.empty() || !options.test_images.empty()) return true;
-  const bool files = !options.train.empty() || !options.train_images.empty();
-  return !files && options.name != kGivenData && known_data(options.name).test_rows > 0;
+  return brings_test_set(options) && !options.without_test;
 }
 
 std::vector<std::uint32_t> drawn_order(const Dataset& data) {
@@ -62,6 +67,12 @@ Fold parse_fold(std::string_view text) {
 
 std::string to_string(const Fold& fold) { return concat(fold.number, '/', fold.of); }
 
+void check_without_test(const DataOptions& options, std::string_view place) {
+  require(!options.without_test || brings_test_set(options), ErrorKind::usage, place,
+          "expected a known data set with a test set to leave out; files have none without "
+          "data.test");
+}
+
 void check_holdout(const DataOptions& options, std::string_view place) {
   if (!options.holds_out()) return;
   require(options.holdout == 0 || !options.fold, ErrorKind::usage, place,
@@ -72,10 +83,10 @@ void check_holdout(const DataOptions& options, std::string_view place) {
           "rows that are held out are private records like the others, and no epsilon covers "
           "exact figures of them; with secret noise a test set must be public (data.test), or "
           "there is none");
-  require(options.test_instead || !has_test_set(options), ErrorKind::usage, place,
-          "nothing is held out where there is a test set, and this data has one; remove ",
-          options.test.empty() && options.test_images.empty() ? "the key"
-                                                              : "the key or the test files");
+  require(
+      options.test_instead || !has_test_set(options), ErrorKind::usage, place,
+      "nothing is held out where there is a test set, and this data has one; remove the key or ",
+      brings_test_set(options) ? "leave that out (data.without_test = true)" : "the test files");
 }
 
 std::vector<std::uint32_t> held_out_rows(const Dataset& data, const DataOptions& options) {

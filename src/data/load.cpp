@@ -142,10 +142,12 @@ Files find_all(const KnownData& data, const DataFolders& folders) {
   return paths;
 }
 
-TablePair read_known(const KnownData& data, const DataFolders& folders, Reader& reader) {
+TablePair read_known(const KnownData& data, bool without_test, const DataFolders& folders,
+                     Reader& reader) {
   const auto paths = find_all(data, folders);
   const auto half = paths.begin() + std::ssize(paths) - std::ssize(paths) / 2;  // test files follow
-  auto tables = reader.tables({paths.begin(), half}, {half, paths.end()}, data.features);
+  auto tables = reader.tables({paths.begin(), half}, {half, without_test ? half : paths.end()},
+                              data.features);
   const auto folder = std::filesystem::path(paths.front()).parent_path();
   tables.source = data.name + " (" + data.what + ") from " + folder.string();
   return tables;
@@ -159,9 +161,15 @@ TablePair read_named(const DataOptions& options, const DataFolders& folders, Rea
           "data.name = \"given\": the rows are those that a program had in memory, and only it has "
           "them");
   const auto& known = known_data(options.name);
-  if (known.name == "synthetic") return synthetic_tables();
-  if (known.name == "synthetic-digits") return digit_tables(folders.cache);
-  return read_known(known, folders, reader);
+  const bool made = known.name == "synthetic" || known.name == "synthetic-digits";
+  auto tables = !made ? read_known(known, options.without_test, folders, reader)
+                : known.name == "synthetic" ? synthetic_tables()
+                                            : digit_tables(folders.cache);
+  if (options.without_test) {
+    tables.test.reset();
+    tables.source += "; its test set left out (data.without_test)";
+  }
+  return tables;
 }
 
 // Of the files, or stated; nothing where it is neither.
@@ -244,6 +252,7 @@ DataPair load_data_from(const DataOptions& given, const DataFolders& folders,
   const bool files = idx || !options.train.empty();
   require(!idx || options.train.empty(), ErrorKind::usage,
           "data: expected either train or train_images and train_labels, found both");
+  check_without_test(options, "data.without_test: ");
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
   check_schema(options, idx);
   if (options.guarantee) require_public_shape(options, files);

@@ -32,7 +32,7 @@ std::string key_of(const DataOptions& data) {
   return key + concat(choice_text(data.transform), ' ', to_string(data.image), ' ', data.images,
                       ' ', choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',
                       data.regression, ' ', data.guarantee, ' ', shortest(data.holdout), ' ',
-                      to_string(data.fold), ' ', data.test_instead, ' ',
+                      to_string(data.fold), ' ', data.test_instead, ' ', data.without_test, ' ',
                       data.scale == FeatureScale::spectral ? data.agents : 1);
 }
 

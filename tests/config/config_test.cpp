@@ -182,7 +182,8 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[algorithm]\nconsensus = true", {"c.toml:2", "algorithm.consensus", "\"auto\"", "true"}},
       {"[data]\nname = \"phishing\"\nholdout = 1", {"c.toml:3", "data.holdout", "below 1"}},
       {"[data]\nname = \"phishing\"\nfold = \"6/5\"", {"c.toml:3", "data.fold", "such as 2/5"}},
-      {"[data]\nname = \"a9a\"\nholdout = 0.2", {"c.toml:3", "data.holdout", "has one"}},
+      {"[data]\nname = \"a9a\"\nholdout = 0.2", {"c.toml:3", "data.holdout", "without_test"}},
+      {"[data]\nname = \"phishing\"\nwithout_test = true", {"c.toml:3", "data.without_test"}},
       {"[data]\ntrain = \"a\"\ntest = \"b\"\nfold = \"1/5\"",
        {"c.toml:4", "data.fold", "test files"}},
       {"[data]\nname = \"phishing\"\nholdout = 0.2\nfold = \"1/5\"", {"data.fold", "found both"}},
@@ -414,6 +415,15 @@ TEST(Config, WhatIsHeldOutIsWrittenOnlyWhereSomethingIs) {
     EXPECT_EQ(to_toml(parse_config(to_toml(config), "again")), to_toml(config)) << key;
     EXPECT_TRUE(ids.insert(run_id(config)).second) << key;
   }
+}
+
+TEST(Config, AKnownSetWithoutItsTestSetHoldsRowsOut) {
+  const auto config =
+      parse_config("[data]\nname = \"a9a\"\nwithout_test = true\nholdout = 0.2\n", "c");
+  EXPECT_EQ(to_toml(parse_config(to_toml(config), "again")), to_toml(config));
+  EXPECT_TRUE(config.data.without_test);
+  EXPECT_EQ(to_toml(parse_config("[data]\nname = \"a9a\"\n", "c")).find("without_test"),
+            std::string::npos);
 }
 
 TEST(Config, NothingIsHeldOutWithAGuarantee) {

@@ -177,6 +177,26 @@ TEST_F(HeldOutFile, IsATestSetThatNothingWasMeasuredOn) {
   EXPECT_EQ(instead.test->values, a.test->values);
 }
 
+// What is chosen on rows held out of a known set's training rows has not seen its test set.
+TEST(HeldOut, AKnownSetIsWithoutItsTestSetWhereThatIsAsked) {
+  for (const char* name : {"synthetic", "synthetic-digits"}) {
+    DataOptions options;
+    options.name = name;
+    const auto whole = load_data(options);
+    options.without_test = true;
+    const auto alone = load_data(options);
+    EXPECT_FALSE(alone.test) << name;
+    EXPECT_EQ(alone.train.labels, whole.train.labels) << name;
+    EXPECT_NE(alone.source.find("test set left out"), std::string::npos) << alone.source;
+    options.holdout = 0.25;
+    const auto held = load_data(options);
+    const auto out = held_out_rows(whole.train, options);
+    ASSERT_TRUE(held.test) << name;
+    EXPECT_EQ(held.test->labels, select_rows(whole.train, out).labels) << name;
+    EXPECT_EQ(held.train.rows(), whole.train.rows() - out.size()) << name;
+  }
+}
+
 TEST_F(HeldOutFile, IsRefusedBesideATestSetAndWithAGuarantee) {
   const auto refusal = [](const DataOptions& asked) -> std::pair<ErrorKind, std::string> {
     try {
@@ -197,6 +217,9 @@ TEST_F(HeldOutFile, IsRefusedBesideATestSetAndWithAGuarantee) {
   known.name = "synthetic";
   known.fold = {1, 5};
   has(refusal(known).second, "data.fold: nothing is held out where there is a test set");
+  auto files = options("all.csv");
+  files.without_test = true;
+  has(refusal(files).second, "data.without_test: expected a known data set with a test set");
   auto both = options("all.csv");
   both.holdout = 0.2;
   both.fold = {1, 5};

@@ -127,6 +127,9 @@ struct DataOptions {
   double holdout = 0;
   Fold fold = {};  ///< the same by equal parts
   bool holds_out() const { return holdout > 0 || fold; }
+  /// The test set of a known data set is left out, as if it had none: settings that are chosen on
+  /// rows held out of the training set owe nothing to the test set.
+  bool without_test = false;
   /// `test` stands in for the rows that were held out. They stay out of the training set all the
   /// same, so that a trained model meets the scale that it was trained with.
   bool test_instead = false;

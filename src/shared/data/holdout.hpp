@@ -12,6 +12,7 @@ namespace porter {
 
 /// Error{usage} if the data has a test set already, or both a share and a fold are asked for;
 /// Error{privacy} where there is a guarantee to keep. `place` stands before the text.
+void check_without_test(const DataOptions& options, std::string_view place);
 void check_holdout(const DataOptions& options, std::string_view place);
 
 /// The rows that options.holdout or options.fold hold out, ascending. All rows are put in one
