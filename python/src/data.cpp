@@ -100,10 +100,15 @@ std::shared_ptr<RunData> arrays(const Config& config, const Floats& X, const Flo
 std::shared_ptr<RunData> agents_arrays(const Config& config, const std::vector<Pair>& agents,
                                        const Names& classes, const std::optional<Pair>& test) {
   const auto options = data_options(config);
-  require(options.scale == FeatureScale::none || options.scale == FeatureScale::unit,
-          ErrorKind::usage, "data.scale: each agent has its own rows; expected none or unit");
-  const FeatureScaling scaling{
-      .kind = options.scale, .bias = options.bias, .transform = transform_of(options)};
+  require(!options.measures_scale(), ErrorKind::usage,
+          "data.scale: each agent has its own rows; expected none, unit, or standard with "
+          "data.moments");
+  const auto moments = options.moments.value_or(FeatureMoments{});
+  const FeatureScaling scaling{.kind = options.scale,
+                               .mean = moments.mean,
+                               .deviation = moments.deviation,
+                               .bias = options.bias,
+                               .transform = transform_of(options)};
   const auto made = [&](const Pair& rows) {
     auto data = to_dataset(rows.first, rows.second, classes, options.guarantee);
     scaling.apply(data);
@@ -146,6 +151,7 @@ std::shared_ptr<RunData> numbered(const Config& config, std::size_t rows, std::s
   auto options = data_options(config);
   options.transform = TransformKind::none;
   options.scale = FeatureScale::none;
+  options.moments.reset();
   options.bias = false;
   options.outliers = "none";
   DataPair pair;

@@ -24,9 +24,10 @@ Config recorded_config(const AgentOptions& options) {
 void check_own_data(const AgentOptions& options) {
   const auto& config = options.config;
   if (options.train.empty()) return;
-  require(!is_measured(config.data.scale), ErrorKind::privacy, "data.scale = \"",
+  require(!config.data.measures_scale(), ErrorKind::privacy, "data.scale = \"",
           choice_text(config.data.scale),
-          "\" is measured on the agent's data and would show through the model; use none or unit");
+          "\" is measured on the agent's data and would show through the model; use none, unit, or "
+          "standard with data.moments");
   require(!config.data.plants_outliers(), ErrorKind::usage, "data.outliers = \"",
           config.data.outliers,
           "\" is for experiments; an agent trains on its own rows as they are");

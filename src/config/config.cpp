@@ -10,6 +10,7 @@
 #include "config/config_table.hpp"
 #include "core/text.hpp"
 #include "data/holdout.hpp"
+#include "data/moments.hpp"
 #include "porter/compress/compressor.hpp"
 #include "porter/graph/changing_network.hpp"
 
@@ -374,6 +375,7 @@ void check_data(const TomlSection& section, const Config& config) {
                 config.model.name, " learns from images as they are; found \"",
                 choice_text(data.transform), "\"");
   data.guarantee = claims_guarantee(config);
+  section.located("moments", [&] { check_moments(data, ""); });
   section.located("without_test", [&] { check_without_test(data, ""); });
   section.located(data.fold ? "fold" : "holdout", [&] { check_holdout(data, ""); });
 }

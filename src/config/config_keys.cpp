@@ -260,6 +260,8 @@ std::vector<ConfigKey> make_keys() {
                      "data does not tell",
                      parsed(parse_image_shape))),
       choice_row(KEY(data.scale), "how features are scaled, measured on the training rows"),
+      row(KEY(data.moments), "a list [MEAN, DEVIATION]",
+          "of scale = \"standard\": public constants, in the place of measured ones", read_moments),
       only_where([](const Config& config) { return config.data.plants_outliers(); },
                  row(KEY(data.outliers), "none, FRACTION:FACTOR",
                      "so many training rows, times the factor")),

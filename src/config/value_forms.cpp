@@ -71,6 +71,11 @@ bool can_be_unbiased(const std::string& compressor) {
 std::string text_of(const std::optional<double>& value) { return value ? shortest(*value) : ""; }
 std::string text_of(const std::optional<LossKind>& value) { return value ? text_of(*value) : ""; }
 
+std::string text_of(const std::optional<FeatureMoments>& moments) {
+  if (!moments) return "";
+  return concat('[', shortest(moments->mean), ", ", shortest(moments->deviation), ']');
+}
+
 std::string text_of(const std::vector<std::size_t>& widths) {
   return fmt::format("[{}]", fmt::join(widths, ", "));
 }
@@ -114,6 +119,20 @@ void read_classes(TomlSection& section, const std::string&, std::vector<double>&
                 kMaxClasses, " labels, found ", classes.size());
   const std::set<double> distinct(classes.begin(), classes.end());
   section.check(distinct.size() == classes.size(), "classes", "a label is listed twice");
+}
+
+void read_moments(TomlSection& section, const std::string& name,
+                  std::optional<FeatureMoments>& moments) {
+  const auto* node = section.find(name);
+  if (node == nullptr) return;
+  std::vector<double> numbers;
+  if (const auto* list = node->as_array())
+    for (const auto& entry : *list)
+      if (entry.is_number()) numbers.push_back(*entry.value<double>());
+  section.check(numbers.size() == 2 && node->as_array()->size() == 2, name,
+                "expected a mean and a deviation such as [0.1307, 0.3081], found ",
+                toml_text(*node));
+  moments = {numbers[0], numbers[1]};
 }
 
 // Where agents have budgets of their own the largest of them is what others may rely on.

@@ -37,6 +37,7 @@ std::string text_of(const Value& value) {
 }
 std::string text_of(const std::optional<double>& value);
 std::string text_of(const std::optional<LossKind>& value);
+std::string text_of(const std::optional<FeatureMoments>& moments);
 std::string text_of(const std::vector<std::size_t>& widths);
 std::string text_of(const std::vector<std::string>& texts);
 std::string text_of(const std::vector<double>& labels);
@@ -50,6 +51,8 @@ std::string checkpoint_text(const Config& config);
 
 void read_schema(TomlSection& section, Config& config);
 void read_classes(TomlSection& section, const std::string& name, std::vector<double>& classes);
+void read_moments(TomlSection& section, const std::string& name,
+                  std::optional<FeatureMoments>& moments);
 void read_hidden(TomlSection& section, const std::string& name, std::vector<std::size_t>& widths);
 void read_layers(TomlSection& section, const std::string& name, std::vector<std::string>& layers);
 void read_schedule(TomlSection& section, Config& config);  ///< of a network, who meets whom

@@ -9,6 +9,7 @@
 #include "core/registry.hpp"
 #include "core/text.hpp"
 #include "data/holdout.hpp"
+#include "data/moments.hpp"
 #include "data/text_input.hpp"
 #include "io/file.hpp"
 #include "porter/core/error.hpp"
@@ -190,10 +191,10 @@ ImageShape image_shape(const DataOptions& options, bool idx) {
 
 // What would be found in the rows, or measured on them, would tell of single records.
 void require_public_scale(const DataOptions& options) {
-  require(!is_measured(options.scale), ErrorKind::privacy, "data.scale = \"",
+  require(!options.measures_scale(), ErrorKind::privacy, "data.scale = \"",
           choice_text(options.scale),
           "\" is measured on the records and would show through the model; with secret noise use "
-          "none or unit");
+          "none, unit, or standard with data.moments");
 }
 
 void require_public_shape(const DataOptions& options, bool files) {
@@ -254,6 +255,7 @@ DataPair load_data_from(const DataOptions& given, const DataFolders& folders,
           "data: expected either train or train_images and train_labels, found both");
   check_without_test(options, "data.without_test: ");
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
+  check_moments(options, "data.moments: ");
   check_schema(options, idx);
   if (options.guarantee) require_public_shape(options, files);
   if (options.images || options.transform != TransformKind::none)
@@ -289,11 +291,12 @@ ImageTransform transform_of(const DataOptions& options) {
 
 DataPair prepare_data(const DataOptions& options, DataPair pair) {
   check_holdout(options, options.fold ? "data.fold: " : "data.holdout: ");
+  check_moments(options, "data.moments: ");
   if (options.guarantee) require_public_scale(options);
   hold_out(options, pair);
   const auto transform = transform_of(options);
   if (transform) pair.source += "; images as " + to_string(transform);
-  scale_and_add_bias(pair, options.scale, options.bias, transform, options.agents);
+  scale_and_add_bias(pair, options.scale, options.bias, transform, options.agents, options.moments);
   plant_outliers(pair, options.outliers, options.bias);
   return pair;
 }

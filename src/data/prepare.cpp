@@ -259,12 +259,14 @@ void FeatureScaling::apply(Dataset& data) const {
 }
 
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
-                        const ImageTransform& transform, std::size_t agents) {
+                        const ImageTransform& transform, std::size_t agents,
+                        const std::optional<FeatureMoments>& moments) {
   // What is measured below is measured on what the transform made.
   for_both(data, [&](Dataset& set) { transform.apply(set); });
   auto& scaling = data.scaling;
-  scaling = {.kind = scale, .bias = bias};
-  if (scale == FeatureScale::standard) {
+  const auto [mean, deviation] = moments.value_or(FeatureMoments{});
+  scaling = {.kind = scale, .mean = mean, .deviation = deviation, .bias = bias};
+  if (scale == FeatureScale::standard && !moments) {
     for_both(data, make_dense);
     measure_standard(data.train, scaling);
   }

@@ -22,11 +22,12 @@ DataPair label_tables(FileTable train, std::optional<FileTable> test, bool regre
 ///   none      x
 ///   spectral  x / (|X|_2 / (2 sqrt(N))), X the first N training rows, as many as `agents` share
 ///             evenly, with the column of ones if there is one; that column is divided too
-///   standard  (x - mean) / stddev, both over all entries of the training rows; dense
+///   standard  (x - mean) / stddev, both over all entries of the training rows, or `moments`; dense
 ///   unit      x / |x|_2 row by row; a zero row stays
 /// What is measured on the training set is kept in the pair's scaling.
 void scale_and_add_bias(DataPair& data, FeatureScale scale, bool bias,
-                        const ImageTransform& transform = {}, std::size_t agents = 1);
+                        const ImageTransform& transform = {}, std::size_t agents = 1,
+                        const std::optional<FeatureMoments>& moments = {});
 
 /// "FRACTION:FACTOR": multiplies so many of the training rows, the same in every run, by the
 /// factor; not the column of ones, which is last if there is one. "none": nothing.

@@ -57,6 +57,7 @@ Config measuring(const Config& config, const Schema& schema, Statistic statistic
   data.schema_file.clear();
   data.test.clear();
   data.scale = FeatureScale::none;
+  data.moments.reset();
   data.outliers = "none";
   data.bias = false;
   out.network.mixing = "metropolis";

@@ -28,6 +28,8 @@ std::string key_of(const DataOptions& data) {
         &data.test_images, &data.test_labels, &data.outliers})
     key += *text + '\n';
   for (const double label : data.classes) key += shortest(label) + ' ';
+  if (data.moments)
+    key += concat(shortest(data.moments->mean), ' ', shortest(data.moments->deviation), '\n');
   if (data.schema) key += to_toml(*data.schema) + '\n';
   return key + concat(choice_text(data.transform), ' ', to_string(data.image), ' ', data.images,
                       ' ', choice_text(data.scale), ' ', data.features, ' ', data.bias, ' ',

@@ -423,7 +423,7 @@ std::vector<std::string> RunPrivacy::not_covered() const {
     list.insert(list.begin(), "what the secure aggregation sees: central, not local privacy");
   if (meeting == AlgorithmInfo::Meeting::pooled)
     list.insert(list.begin(), "the place where all data lie: central, not local privacy");
-  if (is_measured(config_.data.scale))
+  if (config_.data.measures_scale())
     list.push_back(concat("data.scale = \"", choice_text(config_.data.scale),
                           "\", which is measured on the data"));
   if (measures_statistics(config_) && before_.empty())

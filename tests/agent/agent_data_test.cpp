@@ -69,6 +69,14 @@ TEST(AgentData, AGuaranteeNeedsClassesAndFeatures) {
   EXPECT_TRUE(says(OwnData("", true).end(), "ca.crt"));  // noise that promises nothing
 }
 
+TEST(AgentData, AScaleIsMeasuredOnNothing) {
+  const std::string stated = "classes = [0, 1]\nfeatures = 3\nscale = \"standard\"\n";
+  for (const bool insecure : {false, true}) {
+    EXPECT_TRUE(says(OwnData(stated, insecure).end(), "standard with data.moments"));
+    EXPECT_TRUE(says(OwnData(stated + "moments = [0.5, 2]", insecure).end(), "ca.crt"));
+  }
+}
+
 // Its own file does not tell what its images look like, and neighbours compare what it says of
 // them.
 TEST(AgentData, ImagesAreTransformedWhereTheirShapeIsStated) {
@@ -123,7 +131,7 @@ TEST(AgentData, ItsOwnDataAreCopiedNowhere) {
     unsetenv("XDG_CACHE_HOME");
 }
 
-TEST(AgentData, NeighboursCompareClassesAndFeatures) {
+TEST(AgentData, NeighboursCompareClassesFeaturesAndMoments) {
   const auto facts = [](const std::string& section) {
     const OwnData agent(section);
     auto graph = make_graph("complete", 2, 1);
@@ -134,6 +142,13 @@ TEST(AgentData, NeighboursCompareClassesAndFeatures) {
   EXPECT_EQ(ours["data.classes"], "[0, 1]");
   EXPECT_EQ(ours["data.features"], "3");
   EXPECT_NE(facts("classes = [1, 0]\nfeatures = 3"), ours);
+
+  const std::string standard = "classes = [0, 1]\nfeatures = 3\nscale = \"standard\"\n";
+  ours = facts(standard + "moments = [0.5, 2]");
+  EXPECT_EQ(ours["data.moments"], "[0.5, 2.0]");
+  EXPECT_EQ(facts(standard + "moments = [5e-1, 2.0]"), ours);
+  EXPECT_NE(facts(standard + "moments = [0.5, 2.5]")["data.moments"], ours["data.moments"]);
+  EXPECT_NE(facts(standard + "moments = [0.25, 2]")["data.moments"], ours["data.moments"]);
 }
 
 // What a schema means is compared, column by column; not what its file is called or how an owner's

@@ -74,6 +74,7 @@ TEST(Config, ResolvedTextReadsBackAsItself) {
         "[algorithm]\nname = \"choco-sgd\"\nclip = \"linear:2\"\n[privacy]\nsigma = 0.1",
         "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = [-1, 1, 2.5]",
         "[data]\ntrain = \"a.csv\"\nfeatures = 4\nclasses = \"-3..120\"",
+        "[data]\nscale = \"standard\"\nmoments = [-3, 1e-12]",
         "[data]\ntrain = \"a \\\"b\\\".csv\"\ntest = \"t.csv\"\n[model]\nname = \"linear\"",
         "[run]\nevaluate = \"every:5\"\ncheckpoint = \"every:100\"\nthreads = 3\nprecision = "
         "\"float\""}) {
@@ -187,6 +188,20 @@ TEST(Config, EveryWrongConfigNamesTheKeyAndWhatWasExpected) {
       {"[data]\ntrain = \"a\"\ntest = \"b\"\nfold = \"1/5\"",
        {"c.toml:4", "data.fold", "test files"}},
       {"[data]\nname = \"phishing\"\nholdout = 0.2\nfold = \"1/5\"", {"data.fold", "found both"}},
+      {"[data]\nscale = \"standard\"\nmoments = 0.5",
+       {"c.toml:3", "data.moments", "[0.1307, 0.3081]", "found 0.5"}},
+      {"[data]\nscale = \"standard\"\nmoments = [0.5]", {"data.moments", "a mean and a deviation"}},
+      {"[data]\nscale = \"standard\"\nmoments = [0, 1, 2]", {"data.moments", "found [ 0, 1, 2 ]"}},
+      {"[data]\nscale = \"standard\"\nmoments = [0, 1, \"x\"]", {"data.moments", "x"}},
+      {"[data]\nscale = \"standard\"\nmoments = [1, 0]",
+       {"c.toml:3", "data.moments", "above 0", "found [1.0, 0.0]"}},
+      {"[data]\nscale = \"standard\"\nmoments = [1, -2.5]", {"data.moments", "[1.0, -2.5]"}},
+      {"[data]\nscale = \"standard\"\nmoments = [1, 1e-310]", {"data.moments", "above 0"}},
+      {"[data]\nscale = \"standard\"\nmoments = [nan, 1]", {"data.moments", "finite", "nan"}},
+      {"[data]\nscale = \"standard\"\nmoments = [0, inf]", {"data.moments", "finite", "inf"}},
+      {"[data]\nmoments = [0, 1]", {"c.toml:2", "data.moments", "standard", "found \"none\""}},
+      {"[data]\nscale = \"spectral\"\nmoments = [0, 1]",
+       {"c.toml:3", "data.moments", "standard", "found \"spectral\""}},
       {"[data]\nclasses = 3", {"c.toml:2", "data.classes", "[-1, 1]", "found 3"}},
       {"[data]\nclasses = [1]", {"data.classes", "2 to 1000", "found 1"}},
       {"[data]\nclasses = [1, 2, 1]", {"data.classes", "twice"}},
@@ -415,6 +430,20 @@ TEST(Config, WhatIsHeldOutIsWrittenOnlyWhereSomethingIs) {
     EXPECT_EQ(to_toml(parse_config(to_toml(config), "again")), to_toml(config)) << key;
     EXPECT_TRUE(ids.insert(run_id(config)).second) << key;
   }
+}
+
+TEST(Config, MomentsArePartOfARunOnlyWhereTheyAreGiven) {
+  const auto with = [](const std::string& keys) {
+    return parse_config("[data]\nscale = \"standard\"\n" + keys, "c.toml");
+  };
+  const auto measured = with(""), given = with("moments = [0, 0.5]");
+  EXPECT_EQ(to_toml(measured).find("moments"), std::string::npos);
+  EXPECT_NE(to_toml(given).find("moments = [0.0, 0.5]\n"), std::string::npos) << to_toml(given);
+  EXPECT_EQ(run_id(with("moments = [0.0, 5e-1]")), run_id(given));
+  const std::set<std::string> ids = {run_id(measured), run_id(given),
+                                     run_id(with("moments = [0, 0.25]")),
+                                     run_id(with("moments = [1, 0.5]"))};
+  EXPECT_EQ(ids.size(), 4U);
 }
 
 TEST(Config, AKnownSetWithoutItsTestSetHoldsRowsOut) {

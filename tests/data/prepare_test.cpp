@@ -94,6 +94,42 @@ TEST(Scale, StandardMeasuresTheTrainingSetAndMakesItDense) {
   EXPECT_EQ(dense_rows(*pair.test), (std::vector<Floats>{{scaled(1), scaled(0), 1}}));
 }
 
+TEST(Scale, GivenMomentsAreWhatMeasuredOnesWouldBeBitByBit) {
+  auto measured = small_pair(), given = small_pair();
+  scale_and_add_bias(measured, FeatureScale::standard, true);
+  const FeatureMoments moments{measured.scaling.mean, measured.scaling.deviation};
+  scale_and_add_bias(given, FeatureScale::standard, true, {}, 1, moments);
+  EXPECT_EQ(given.train.values, measured.train.values);
+  EXPECT_EQ(given.test->values, measured.test->values);
+  EXPECT_EQ(given.scaling.mean, moments.mean);
+  EXPECT_EQ(given.scaling.deviation, moments.deviation);
+
+  // No row is looked at, so features that are all the same will do.
+  auto zero = label_tables(table("1\n2\n"), std::nullopt, false);
+  scale_and_add_bias(zero, FeatureScale::standard, false, {}, 1, FeatureMoments{1, 2});
+  EXPECT_EQ(zero.train.values, Floats(zero.train.values.size(), -0.5F));
+}
+
+TEST(Scale, MomentsThatAreNoneAreRefused) {
+  const auto refusal = [](FeatureScale scale, FeatureMoments moments) -> std::string {
+    DataOptions options;
+    options.scale = scale;
+    options.moments = moments;
+    try {
+      prepare_data(options, small_pair());
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(refusal(FeatureScale::standard, {0, 1}), "no error");
+  for (const auto scale : {FeatureScale::none, FeatureScale::spectral, FeatureScale::unit})
+    EXPECT_EQ(refusal(scale, {0, 1}).find("data.moments: mean and deviation are for"), 0U);
+  for (const auto& moments : {FeatureMoments{0, 0}, {0, -1}, {NAN, 1}, {0, NAN}, {0, INFINITY}})
+    EXPECT_EQ(refusal(FeatureScale::standard, moments).find("data.moments: expected a finite"), 0U)
+        << moments.mean << ' ' << moments.deviation;
+}
+
 TEST(Scale, StandardRefusesToFillTheMemory) {
   auto pair = label_tables(table("1 1:1\n2 1:1\n1 1:1\n2 1:1\n1 1:1\n", "f", kMaxFeatures),
                            std::nullopt, false);

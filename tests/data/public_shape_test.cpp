@@ -76,6 +76,20 @@ TEST(PublicShape, NothingIsMeasuredOnRecordsWithAGuarantee) {
   EXPECT_EQ(shape_error(options), "no error");
 }
 
+TEST(PublicShape, GivenMomentsAreMeasuredOnNoRecord) {
+  const Files files;
+  const auto rows_beside = [&](const std::string& record) {
+    auto options = Files::stated(files.write("a.csv", "1,2,0\n" + record + "\n3,4,1\n"));
+    options.scale = FeatureScale::standard;
+    options.moments = {1, 4};
+    auto values = load_data_from(options, {}).train.values;
+    values.erase(values.begin() + 2, values.begin() + 4);
+    return values;
+  };
+  for (const char* record : {"1,2,0", "1e30,-7,1", "nan,x,9", ""})
+    EXPECT_EQ(rows_beside(record), (Floats{0, 0.25F, 0.5F, 0.75F})) << record;
+}
+
 TEST(PublicShape, ClassesNumberLabelsInTheirOrder) {
   const Files files;
   const auto file = files.write("a.csv", "1,2,5\n3,4,-1\n5,6,5\n");

@@ -21,6 +21,7 @@ std::vector<std::string> fuzz_seeds() {
               "[algorithm]\nrounds = 10\n[privacy]\nbudgets = [2, 0.5]\n"
               "phases = \"5x1,5x0.5x2\"\n",
               "seed.toml")),
+          "[data]\nscale = \"standard\"\nmoments = [0.1307, 0.3081]\n",
           "algorithm.rounds=7",
           "data.split=\"by-label:2\""};
 }

@@ -182,6 +182,33 @@ TEST_F(TrainerTest, WithSecretNoiseNothingIsMeasuredOnTheTrainingDataUnlessAsked
   EXPECT_THROW(folder.restore(again), Error);
 }
 
+TEST_F(TrainerTest, MomentsAreNotCoveredWhereTheyAreMeasuredAndConstantsWhereTheyAreGiven) {
+  const auto tells_of_scale = [&](const std::vector<std::string>& keys) {
+    const auto list = assemble(config(keys)).privacy->statement(1).not_covered;
+    return std::ranges::any_of(list, [](const auto& text) { return says(text, "data.scale"); });
+  };
+  const std::string standard = "data.scale=standard", given = "data.moments=[0.5, 2]";
+  EXPECT_TRUE(tells_of_scale({standard}));
+  EXPECT_FALSE(tells_of_scale({standard, given}));
+
+  const std::vector<std::string> secret = {"data.classes=[0, 1]", "data.features=6",
+                                           "privacy.noise=secure", "privacy.epsilon=2", standard};
+  try {
+    assemble(config(secret));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::privacy);
+    EXPECT_TRUE(says(error.what(), "standard with data.moments")) << error.what();
+  }
+  auto covered = secret;
+  covered.push_back(given);
+  const auto parts = assemble(config(covered));
+  EXPECT_TRUE(parts.privacy->statement(1).guaranteed);
+  EXPECT_FALSE(tells_of_scale(covered));
+  EXPECT_EQ(parts.data.scaling.mean, 0.5);
+  EXPECT_EQ(parts.data.scaling.deviation, 2);
+}
+
 // The aggregation's noise comes from the public seed, also where it is of one agent.
 TEST_F(TrainerTest, SecretNoiseIsRefusedWhereAgentsDoNotAddTheirOwnToOneGradient) {
   for (const char* name : {"ddp-srm", "soteriafl-svrg"})

@@ -56,5 +56,20 @@ TEST(RunDataCache, MeasuresSpectralOnTheRowsThatAgentsShareEvenly) {
   EXPECT_EQ(factor({"network.agents=2", "data.split=sizes:1,2"}), all) << "which leaves none over";
 }
 
+TEST(RunDataCache, TellsGivenMomentsFromOthers) {
+  const TempDir dir;
+  write_file(dir / "t.csv", "1,0\n2,1\n3,0\n5,1\n");
+  RunDataCache cache;
+  const auto mean = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> keys = {"data.train=" + (dir / "t.csv").string(),
+                                     "data.scale=standard", "network.agents=2"};
+    keys.insert(keys.end(), more.begin(), more.end());
+    return cache.get(parse_config("", "test", keys)).scaling.mean;
+  };
+  EXPECT_EQ(mean({"data.moments=[1, 2]"}), 1);
+  EXPECT_EQ(mean({"data.moments=[3, 2]"}), 3);
+  EXPECT_EQ(mean({}), 2.75);
+}
+
 }  // namespace
 }  // namespace porter

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,7 @@ inline constexpr std::uint32_t kMaxFolds = 1000;
 Fold parse_fold(std::string_view text);
 std::string to_string(const Fold& fold);
 
-/// How features are scaled, measured on the training set.
+/// How features are scaled; spectral and standard by what is measured on the training set.
 enum class FeatureScale { none, spectral, standard, unit };
 template <>
 struct Choices<FeatureScale> {
@@ -73,10 +74,10 @@ struct Choices<FeatureScale> {
                                                    {"standard", FeatureScale::standard},
                                                    {"unit", FeatureScale::unit}};
 };
-/// Whether the scale of a row depends on other rows.
-constexpr bool is_measured(FeatureScale scale) {
-  return scale == FeatureScale::spectral || scale == FeatureScale::standard;
-}
+/// What `standard` subtracts from every feature, and what it divides by.
+struct FeatureMoments {
+  double mean = 0, deviation = 1;
+};
 
 /// What was done to features before they were learned from, to be done again before predicting.
 struct FeatureScaling {
@@ -137,6 +138,12 @@ struct DataOptions {
   ImageShape image = {};  ///< stated; IDX files and known images have their own
   bool images = false;    ///< the model asks for their shape
   FeatureScale scale = FeatureScale::none;
+  /// Of `standard`, stated: public constants, in the place of those of the training rows.
+  std::optional<FeatureMoments> moments = {};
+  /// Whether the scale of a row depends on other rows.
+  bool measures_scale() const {
+    return scale == FeatureScale::spectral || (scale == FeatureScale::standard && !moments);
+  }
   std::string outliers =
       "none";  ///< none | FRACTION:FACTOR: so many training rows times the factor, at last
   bool plants_outliers() const { return outliers != "none"; }
