@@ -14,7 +14,7 @@ import argparse
 import concurrent.futures
 import pathlib
 
-from successors import Search, inline, table, text, tune
+from successors import NO_CLIP, Search, inline, table, text, tune
 
 HERE = pathlib.Path(__file__).resolve().parent
 AGENTS, STEPS = (10, 30), (4, 8)
@@ -25,7 +25,8 @@ COMPRESSORS = {"porter-sweep": {4: "random_k:0.033", 8: "random_k:0.0165"},
 KINDS = {
     "acceleration-ring": {"rounds": 200, "batch": {10: 326, 30: 109}, "clip": "linear:1", "step": 1.0,
                           "privacy": {"epsilon": 2.0, "delta": 1e-5, "sampler": "poisson"}},
-    "acceleration-ring-plain": {"rounds": 300, "batch": {10: 32, 30: 32}, "step": 0.25, "privacy": {}},
+    "acceleration-ring-plain": {"rounds": 300, "batch": {10: 32, 30: 32}, "clip": NO_CLIP, "step": 0.25,
+                                "privacy": {"calibration": "sigma", "sigma": 0.0}},
 }
 METRICS = ["agent_loss_mean", "agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "consensus_error", "bits_per_agent"]
 
@@ -46,11 +47,7 @@ def settings_of(kind, row, gossip):
 def sections_of(kind, settings):
     sections = {"data": {"name": "a9a"}, "model": {"name": "logistic", "lambda": 0.001},
                 "network": {"graph": "ring", "mixing": "metropolis"},
-                "algorithm": {"rounds": kind["rounds"], "start": "zeros"}}
-    if "clip" in kind:
-        sections["algorithm"]["clip"] = kind["clip"]
-    if kind["privacy"]:
-        sections["privacy"] = kind["privacy"]
+                "algorithm": {"rounds": kind["rounds"], "start": "zeros", "clip": kind["clip"]}, "privacy": kind["privacy"]}
     for key, value in settings.items():
         section, name = key.split(".")
         sections[section][name] = value
@@ -77,7 +74,7 @@ def search_row(arguments, name, row, gossip):
 
 def study_text(name, best):
     kind = KINDS[name]
-    private = bool(kind["privacy"])
+    private = "epsilon" in kind["privacy"]
     about = (f"Certified epsilon = 2 (delta = 1e-5, replace-one neighbours, Poisson sampling of a tenth of the records, {kind['rounds']} gradients)."
              if private else f"Without privacy, batches of 32, {kind['rounds']} gradients.")
     series = []
