@@ -41,7 +41,8 @@ struct Records {
 };
 
 /// Agents with m records of one feature (or an image), which is their gradient. The first record of
-/// each is the canary, opposed in the neighbouring data, and the others have no gradient.
+/// each is the canary, opposed in the neighbouring data or missing there, and the others have no
+/// gradient.
 struct Worst {
   Worst(std::size_t agents, std::size_t m, const Keys& keys, const Records& records = {})
       : X(agents, 1) {
@@ -52,14 +53,16 @@ struct Worst {
       for (auto& column : complete.columns) column.low = -2, column.high = 2;
       config.data.schema = std::make_shared<const Schema>(std::move(complete));
     }
+    const bool opposed = config.privacy->adjacency == Adjacency::replace;
     for (const bool with : {false, true}) {
+      const float canary = with ? kFar : opposed ? -kFar : 0;
       Dataset data;
       data.features = pixels;
       data.values.assign(agents * m * pixels, records.others);
       data.labels.assign(agents * m, 0.0F);
       for (std::size_t i = 0; i < agents; ++i)
         for (std::size_t j = 0; j < pixels && records.victim.value_or(i) == i; ++j)
-          data.values[i * m * pixels + j] = (with ? kFar : -kFar) * static_cast<float>(1 + j);
+          data.values[i * m * pixels + j] = canary * static_cast<float>(1 + j);
       Sources sources;
       sources.data = {.train = std::make_shared<const Dataset>(std::move(data)),
                       .test = nullptr,
@@ -83,8 +86,9 @@ struct Worst {
 };
 
 /// What one release of an agent says, if it is made as is promised.
-inline WorstCase promised(const BatchSampler& sampler, double sigma, double tau) {
-  AuditSetting setting{.sampler = sampler, .claim = std::nullopt};
+inline WorstCase promised(const BatchSampler& sampler, double sigma, double tau,
+                          Adjacency adjacency = Adjacency::replace) {
+  AuditSetting setting{.sampler = sampler, .adjacency = adjacency, .claim = std::nullopt};
   setting.clip = {Clip::Kind::smooth, tau};
   setting.sigma = sigma;
   return WorstCase(setting);

@@ -47,7 +47,8 @@ Scores eavesdrop(Worst& worst, const Eavesdropper& by, std::uint32_t runs,
   const auto& privacy = *worst.parts[0].privacy;
   const auto& pairs = privacy.pairs()->pairs;
   const double shared = privacy.pair_sigma();
-  const auto one = promised(worst.parts[0].sampler(), privacy.sigma(), 1);
+  const auto one = promised(worst.parts[0].sampler(), privacy.sigma(), 1,
+                            worst.parts[0].config.privacy->adjacency);
   const auto agents = worst.X.agents();
   const auto rounds = worst.rounds();
   Scores scores;
@@ -113,6 +114,25 @@ TEST(AttackOnSharedNoise, OfAnEavesdropperOnBatchesThatAreDrawnComesNearTheEpsil
     EXPECT_EQ(worst.parts[0].sampler().kind(), Sampler::fixed);
     expect_tight(eavesdrop(worst, by, 60'000, {-1, -1}), worst.certified());
   }
+}
+
+// Poisson batches: all records but the canary are 0, as in the accountant's pairs.
+TEST(AttackOnSharedNoise, OfAnEavesdropperOnPoissonBatchesComesNearTheEpsilon) {
+  for (const char* adjacency : {"replace", "add-remove"})
+    for (const std::uint32_t rounds : {1U, 2U}) {
+      const Keys keys = {"privacy.shape=pairwise",
+                         "privacy.colluders=1",
+                         "privacy.epsilon=2.5",
+                         "privacy.sampler=poisson",
+                         concat("privacy.adjacency=", adjacency),
+                         "network.graph=erdos-renyi:0.8",
+                         "algorithm.batch=3",
+                         concat("algorithm.rounds=", rounds)};
+      const auto by = worst_eavesdropper(Worst(kFew, kRecords, keys));
+      Worst worst(kFew, kRecords, keys, {.victim = by.victim});
+      EXPECT_EQ(worst.parts[0].sampler().kind(), Sampler::poisson);
+      expect_tight(eavesdrop(worst, by, 60'000, {0, 0}), worst.certified());
+    }
 }
 
 }  // namespace
