@@ -12,6 +12,7 @@
 #include "audit/models.hpp"
 #include "audit/statistics.hpp"
 #include "porter/train/assemble.hpp"
+#include "sanitized.hpp"
 
 namespace porter {
 
@@ -98,11 +99,16 @@ struct Scores {
   std::vector<double> of[2];  ///< without and with the canary
 };
 
+/// Runs of a test that is long under a sanitizer, which is no judge of how near an attack comes.
+constexpr std::size_t long_runs(std::size_t runs) { return kSanitized ? runs / 20 : runs; }
+
 /// The figures are those of docs/audit.md.
 inline void expect_tight(const Scores& scores, double certified) {
   const auto bound = epsilon_lower_bound(scores.of[1], scores.of[0], kDelta, kAuditConfidence);
   EXPECT_LT(bound.epsilon, certified);
-  EXPECT_GT(bound.epsilon, 0.5 * certified);
+  if (!kSanitized) {
+    EXPECT_GT(bound.epsilon, 0.5 * certified);
+  }
 }
 
 inline constexpr std::size_t kMany = 400, kRecords = 4;

@@ -222,7 +222,7 @@ double log_likelihood(double y, double u, std::uint32_t L, double q, double sigm
 // did, and the control variate, which follows from that. The canary is in the coordinate that is
 // visited in the last round.
 TEST(AttackOnSweeps, OnTheFramesComesNearTheEpsilon) {
-  constexpr std::size_t kAgents = 50, kRuns = 60'000, kDim = 2, kCanary = 0;
+  constexpr std::size_t kAgents = 50, kRuns = long_runs(60'000), kDim = 2, kCanary = 0;
   for (const Keys& sampling :
        {Keys{"privacy.epsilon=2.5"},
         Keys{"algorithm.batch=3", "privacy.sampler=poisson", "privacy.epsilon=4"}}) {

@@ -42,7 +42,7 @@ Eavesdropper worst_eavesdropper(const NoisePairs& pairs, double own, double shar
 // colluder's pairs from the colluder. What it finds is the victim's release as one with noise of
 // its own, of the deviation that is promised; `known` is what each of the others has before its
 // noise.
-Scores eavesdrop(Worst& worst, const Eavesdropper& by, std::uint32_t runs,
+Scores eavesdrop(Worst& worst, const Eavesdropper& by, std::size_t runs,
                  const std::array<double, 2>& known) {
   const auto& privacy = *worst.parts[0].privacy;
   const auto& pairs = privacy.pairs()->pairs;
@@ -131,7 +131,7 @@ TEST(AttackOnSharedNoise, OfAnEavesdropperOnPoissonBatchesComesNearTheEpsilon) {
       const auto by = worst_eavesdropper(Worst(kFew, kRecords, keys));
       Worst worst(kFew, kRecords, keys, {.victim = by.victim});
       EXPECT_EQ(worst.parts[0].sampler().kind(), Sampler::poisson);
-      expect_tight(eavesdrop(worst, by, 60'000, {0, 0}), worst.certified());
+      expect_tight(eavesdrop(worst, by, long_runs(60'000), {0, 0}), worst.certified());
     }
 }
 
