@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The features of images by NumPy, written from docs/data.md and not from our C++.
 
-Running it writes images.csv beside it: for each image a line `image,HEIGHT,WIDTH,` with its pixels
-(0 to 255), and a line for each transform with its features.
+For each image a line `image,HEIGHT,WIDTH,` with its pixels (0 to 255), and a line for each transform
+with its features.
 
-    /usr/bin/python3 tests/data/image_reference.py
+    /usr/bin/python3 -B tests/data/image_reference.py > tests/data/images.csv
 """
-import pathlib
-
 import numpy as np
 
 SHAPES = [(28, 28), (8, 8), (9, 13), (30, 17)]
@@ -125,7 +123,7 @@ def main():
         for name, transform in TRANSFORMS.items():
             features = transform((image / 255).astype(np.float32).astype(float))
             lines.append(",".join([name, *map(str, shape), *(f"{v:.7g}" for v in features)]))
-    pathlib.Path(__file__).with_name("images.csv").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@
 #include "porter/privacy/accountant.hpp"
 #include "porter/train/train.hpp"
 #include "privacy/paper.hpp"
+#include "temp_dir.hpp"
 #include "train/start.hpp"
 
 namespace porter {
@@ -189,29 +190,33 @@ void add_image_models(Digests& digests) {
   }
 }
 
+// A golden case with other keys.
+Trainer golden(const std::string& name, const std::vector<std::string>& keys) {
+  return Trainer(assemble(load_config(kGoldenFolder / (name + ".toml"), keys)));
+}
+
+const Rows& iterates(const Trainer& trainer) { return trainer.algorithm().iterates(); }
+
+// At the end.
+template <class RowsOf>
+std::string end(Trainer&& trainer, const RowsOf& rows_of) {
+  while (!trainer.finished()) trainer.step();
+  Digest digest;
+  const Rows& rows = rows_of(trainer);
+  for (std::size_t agent = 0; agent < rows.agents(); ++agent) digest.add(rows.row(agent));
+  return digest.text();
+}
+
 // What the reference does not know: copies of images, averages of iterates, rounds that differ.
 void add_further_runs(Digests& digests) {
-  const auto end = [](Trainer&& trainer, const auto& rows_of) {
-    while (!trainer.finished()) trainer.step();
-    Digest digest;
-    const auto& rows = rows_of(trainer);
-    for (std::size_t agent = 0; agent < rows.agents(); ++agent) digest.add(rows.row(agent));
-    return digest.text();
-  };
-  const auto iterates = [](Trainer& trainer) -> const Rows& {
-    return trainer.algorithm().iterates();
-  };
   const auto averages = [](Trainer& trainer) -> const Rows& { return trainer.averages(); };
-  const auto golden = [](const std::string& name, const std::string& key) {
-    return Trainer(assemble(load_config(kGoldenFolder / (name + ".toml"), {key})));
-  };
-  digests["averages porter_dp_noise"] = end(golden("porter_dp_noise", "run.ema=0.9"), averages);
+  digests["averages porter_dp_noise"] = end(golden("porter_dp_noise", {"run.ema=0.9"}), averages);
   digests["averages soteriafl_sgd"] =
-      end(golden("soteriafl_sgd_random_k", "run.ema=0.99"), averages);
+      end(golden("soteriafl_sgd_random_k", {"run.ema=0.99"}), averages);
   digests["phases of noise"] =
-      end(golden("porter_dp_noise", "privacy.phases=80x1,120x0.5"), iterates);
+      end(golden("porter_dp_noise", {"privacy.phases=80x1,120x0.5"}), iterates);
   digests["phases of noise and clip"] =
-      end(golden("dp_dsgd_gossip", "privacy.phases=50x1,50x0.7,100x0.7x0.5"), iterates);
+      end(golden("dp_dsgd_gossip", {"privacy.phases=50x1,50x0.7,100x0.7x0.5"}), iterates);
   const auto images = std::make_shared<const Dataset>(three_kinds_of_images(40, {6, 5}));
   for (const std::string kind : {"shift", "shift-flip"}) {
     const auto config = parse_config(
@@ -225,6 +230,58 @@ void add_further_runs(Digests& digests) {
     digests["copies of images " + kind] =
         end(Trainer(assemble(config, {.data = RunData{.train = images}})), iterates);
   }
+}
+
+// Agents that differ: in how many records they hold, the rate they draw at, or their noise.
+void add_unlike_agents(Digests& digests) {
+  const std::string sizes = "data.split=sizes:20,16,12,8,4";
+  digests["split sizes"] = end(golden("porter_dp_noise", {sizes}), iterates);
+  for (const char* alpha : {"2", "30"})
+    digests[concat("split quantity:", alpha)] =
+        end(golden("porter_dp_noise", {concat("data.split=quantity:", alpha)}), iterates);
+  for (const char* sampler : {"fixed", "poisson"})
+    digests[concat("agents that count the same ", sampler)] =
+        end(golden("sweep_led", {sizes, "data.weigh=agents", concat("privacy.sampler=", sampler)}),
+            iterates);
+  // What noise a budget needs rests on the C library, and has 20 bits.
+  digests["agents with budgets"] =
+      end(golden("dsgd", {"algorithm.clip=smooth:0.5", "algorithm.batch=full",
+                          "privacy.budgets=[4, 2, 1, 8, 3]"}),
+          iterates);
+}
+
+void add_changing_networks(Digests& digests) {
+  const TempDir dir;
+  write_file(dir / "away.csv", "agent,from,to\n3,10,20\n0,15,15\n1,100,190\n4,101,140\n");
+  const auto trace = concat("network.dropout=trace:", (dir / "away.csv").string());
+  for (const char* name : {"dsgd_dropout", "led_dropout", "dsgt_matching", "push_sum"})
+    digests[concat("absences of a trace ", name)] = end(golden(name, {trace}), iterates);
+  for (const char* name : {"push_sum", "dp_csgp"}) {
+    std::vector<std::string> keys = {"network.schedule=directed-ring"};
+    if (name == std::string("push_sum")) keys.emplace_back("network.dropout=0.2");
+    digests[concat("directed ring ", name)] = end(golden(name, keys), iterates);
+  }
+}
+
+// Modelled seconds after every round, with the law of stragglers.
+void add_clocks(Digests& digests) {
+  for (const char* name : {"porter_dp_noise", "dsgd_dropout", "sweep_led_gossip", "lt_admm"}) {
+    auto trainer = golden(name, {"network.latency=0.013", "network.bandwidth=1e4",
+                                 "network.compute=0.1", "network.straggling=0.7"});
+    Digest digest;
+    while (!trainer.finished()) {
+      trainer.step();
+      const double seconds = trainer.traffic().seconds;
+      digest.add(std::span(&seconds, 1));
+    }
+    digests[concat("seconds ", name)] = digest.text();
+  }
+}
+
+void add_runs_in_float(Digests& digests) {
+  for (const char* name : {"porter_dp_noise", "porter_dp_poisson", "porter_dp_mlp_noise",
+                           "porter_dp_sweep_mask", "porter_gc_mlp", "beer_linear_squared"})
+    digests[concat("float ", name)] = end(golden(name, {"run.precision=float"}), iterates);
 }
 
 void add_paper_noise(Digests& digests) {
@@ -248,6 +305,10 @@ Digests make_digests() {
   add_images(digests);
   add_image_models(digests);
   add_further_runs(digests);
+  add_unlike_agents(digests);
+  add_changing_networks(digests);
+  add_clocks(digests);
+  add_runs_in_float(digests);
   add_paper_noise(digests);
   return digests;
 }

@@ -6,10 +6,10 @@ import math
 import numpy as np
 
 from slow.cases import ROUNDS, kept_entries
-from slow.messages import all_gradients, clip, compress_rows, mix, noise, stochastic_gradient, sweep_block
-from slow.models import GRADIENTS
+from slow.messages import all_gradients, clip, compress_rows, draw_batch, mix, noise, stochastic_gradient, sweep_block
+from slow.models import GRADIENTS, dimension
 from slow.network import mixing_matrix
-from slow.randomness import BATCH, COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
+from slow.randomness import COMPRESS_V, COMPRESS_X, NOISE, SNAPSHOT, Stream
 
 
 def gradients(case, data):
@@ -278,13 +278,13 @@ def two_point_gradient(case, data, agent, t, per_sample):
     """The mean of per_sample(gradient at a point) over the agent's batch of round t."""
     features, labels = data
     m = len(labels) // case.agents
-    batch = range(m) if case.batch == "full" else Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
+    batch, divisor = draw_batch(case, agent, t, m)
     gradient = GRADIENTS[case.model]
-    total = 0.0
+    total = np.zeros(dimension(case))
     for z in batch:
         row = agent * m + z
         total = total + per_sample(lambda x: gradient(case, x, features[row], labels[row]))
-    return total / len(batch)
+    return total / divisor
 
 
 def ddp_srm(case, data, x0):

@@ -21,6 +21,8 @@ class Case:
     compressor: str = "identity"
     unbiased: bool = False
     sigma: object = None  # None: the config has no [privacy]
+    sampler: str = "fixed"
+    adjacency: str = "replace"
     shape: str = ""  # of noise that neighbours share, and the two keys of it
     colluders: int = 1
     pair_ratio: object = None
@@ -103,6 +105,8 @@ CASES = [
          compressor="random_k:0.5", consensus=0.4),
     Case("porter_gc_mlp_tempered", **GC, **MLP, seed=70, hidden=(4, 3), activation="tempered:1.58:3.0:0.71",
          clip="linear:0.5", compressor="top_k:0.3", consensus=0.3),
+    Case("porter_dp_poisson", **DP, seed=74, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2, sigma=0.1,
+         sampler="poisson"),
     Case("porter_dp_momentum_shared", **DP, seed=20, clip="smooth:1.0", compressor="random_k:0.5", consensus=0.2,
          sigma=0.1, momentum=0.2, gossip=2, mask="shared"),
     Case("porter_dp_sweep_mask", **DP, seed=21, clip="smooth:1.0", compressor="random_k:0.4", consensus=0.2,
@@ -116,6 +120,9 @@ CASES = [
          sigma=0.1, momentum=0.3, gossip=4, mask="sweep", graph="star"),
     Case("sweep_led_dense", algorithm="sweep-led", **MLP, seed=38, hidden=(5,), step=0.1, clip="smooth:1.0",
          compressor="random_k:0.2", sigma=0.1, momentum=0.3, gossip=2, mask="sweep", dense="W2,b2"),
+    # A third of the batches is empty.
+    Case("sweep_led_poisson", algorithm="sweep-led", **MLP, seed=75, hidden=(5,), step=0.1, clip="smooth:1.0", batch=1,
+         sampler="poisson", compressor="random_k:0.2", sigma=0.1, momentum=0.3, mask="sweep", dense="W2,b2"),
     Case("porter_sweep_dense", algorithm="porter-sweep", **MLP, seed=39, hidden=(3, 2), step=0.1, clip="smooth:1.0",
          compressor="random_k:0.2", sigma=0.1, momentum=0.3, mask="sweep", dense="b3,W2"),
     Case("porter_sweep_chebyshev", algorithm="porter-sweep", seed=67, step=0.1, clip="smooth:1.0",
@@ -128,6 +135,8 @@ CASES = [
          momentum=0.2),
     Case("motef_vr_noise", algorithm="motef-vr", **MLP, seed=70, hidden=(5,), step=0.1, clip="smooth:0.3", sigma=0.05,
          compressor="random_k:0.5", consensus=0.3, momentum=0.2),
+    Case("motef_vr_poisson", algorithm="motef-vr", seed=77, step=0.1, clip="linear:0.5", sigma=0.05, batch=4,
+         sampler="poisson", compressor="random_k:0.5", consensus=0.3, momentum=0.2),
     Case("led", algorithm="led", seed=42, step=0.1, batch=2, gossip=2),
     Case("lead", algorithm="lead", seed=48, step=0.1, compressor="random_k:0.5", unbiased=True),
     Case("lead_noise", algorithm="lead", **MLP, seed=49, hidden=(5,), step=0.1, clip="smooth:1.0", sigma=0.05,
@@ -170,6 +179,8 @@ CASES = [
          momentum=0.3, shift=0.5),
     Case("ddp_srm", algorithm="ddp-srm", seed=30, step=0.1, clip="smooth:1.0", sigma=0.02, momentum=0.3),
     Case("dp_sgd", algorithm="dp-sgd", seed=31, step=0.1, clip="smooth:1.0", sigma=0.05, agents=1),
+    Case("dp_sgd_poisson", algorithm="dp-sgd", seed=76, step=0.1, clip="linear:0.5", sigma=0.05, batch=7,
+         sampler="poisson", adjacency="add-remove", agents=1),
     Case("dp_sgd_alone", algorithm="dp-sgd-alone", seed=32, step=0.1, clip="smooth:1.0", sigma=0.05),
     Case("beer_linear_squared", algorithm="beer", **NUMBERS, model="linear", loss="squared", seed=33, step=0.02,
          compressor="top_k:0.5", consensus=0.3),
@@ -211,6 +222,9 @@ def to_toml(case):
             sections["algorithm"][key] = getattr(case, key)
     if case.sigma is not None:
         sections["privacy"] = {"calibration": "sigma", "sigma": case.sigma}
+    for key, default in (("sampler", "fixed"), ("adjacency", "replace")):
+        if getattr(case, key) != default:
+            sections["privacy"][key] = getattr(case, key)
     if case.shape:
         sections["privacy"] |= {"shape": case.shape, "colluders": case.colluders}
     if case.pair_ratio is not None:

@@ -21,13 +21,21 @@ def clip(case, g):
     return g if norm == 0 else min(1.0, float(tau) / norm) * g
 
 
+def draw_batch(case, agent, t, m):
+    """The samples of a round, and what their sum is divided by: Poisson batches have any size, and one divisor."""
+    if case.batch == "full":
+        return range(m), m
+    stream = Stream(case.seed, BATCH, agent, t)
+    if case.sampler == "fixed":
+        return stream.choose(case.batch, m), case.batch
+    uniforms = [stream.uniform() for _ in range(m)]
+    return [z for z in range(m) if uniforms[z] + 2.0**-53 <= case.batch / m], case.batch
+
+
 def stochastic_gradient(case, data, agent, x, t):
     features, labels = data
     m = len(labels) // case.agents
-    if case.batch == "full":
-        batch = range(m)
-    else:
-        batch = Stream(case.seed, BATCH, agent, t).choose(case.batch, m)
+    batch, divisor = draw_batch(case, agent, t, m)
     gradient = GRADIENTS[case.model]
     per_sample = case.clip_target == "sample"
     total = np.zeros(len(x))
@@ -35,7 +43,7 @@ def stochastic_gradient(case, data, agent, x, t):
         row = agent * m + z  # split = "contiguous"
         g = gradient(case, x, features[row], labels[row])
         total = total + (clip(case, g) if per_sample else g)
-    g = total / len(batch)
+    g = total / divisor
     if not per_sample:
         g = clip(case, g)
     return g + noise(case, agent, t, len(x)) if case.sigma else g
