@@ -377,7 +377,7 @@ def seconds_text(problem, kind, series, drawn=False):
         f'title = "Successors: {problem["title"]}, by label, {"against modelled" if drawn else "modelled"} seconds"\n'
         f'about = """\nThe settings of the studies by label, {"on ER(0.8)" if drawn else "on three graphs"}, with the modelled clock of docs/network.md: messages take '
         "50 ms, an agent sends 10 Mbit a second, a gradient takes a tenth of a second and up to a few times that at random. Methods "
-        'with a server have no model of their time' + (", and MoTEF-VR has two gradients" if "motef-vr" in kind["methods"] else "")
+        'with a server have no model of their time' + ("" if drawn else ", and MoTEF-VR has two gradients")
         + '.\n"""\n'
         f'kind = "{"curves" if drawn else "bars"}"\nseeds = 5\nquick = {{ rounds = 10, seeds = 1, keep = 1 }}\n\n[config]\n'
         f'data = {inline(problem["data"] | {"split": "by-label"})}\nmodel = {inline(problem["model"])}\n'
