@@ -323,9 +323,12 @@ def study_text(name, problem, kind, graph, series):
         "neighbours, Poisson sampling of a tenth of the records, 200 gradients)."
         if private else
         "Methods without privacy, batches of 32, 300 gradients.")
-    where = "; on the ring each stands there a second time with settings that were found there" if graph == "ring" else "; other graphs use these"
-    cells = ("in every split on ER(0.8)" if problem["cells"] is EACH
-             else "in each of two cells, Dirichlet(1), whose settings the other splits use, and by label, on ER(0.8)")
+    twice = problem["cells"] is EACH
+    where = "" if graph == "er" or (graph == "ring" and not twice) else "; these are used here"
+    if graph == "ring" and twice:
+        where = "; each stands here a second time with settings that were found on the ring"
+    cells = (("in every split" if twice else "in each of two cells, Dirichlet(1), whose settings the other splits use, and by label,")
+             + (" on the ring" if graph == "ring" and not twice else " on ER(0.8)"))
     label, spec = GRAPHS[graph]
     rows = []
     for text_label, fixed, by_split in series:
@@ -343,8 +346,8 @@ def study_text(name, problem, kind, graph, series):
         f'about = """\n{about} Ten agents, Metropolis weights; columns are splits, to one or two classes an agent. '
         f'Values sent per gradient stand behind each method. {problem["about"]}'.rstrip() + "\n"
         f"Every method had at most {BUDGET} settings {cells}, by one rule, chosen by the agents' mean accuracy on a sixth of the training rows, "
-        f"held out, with seed 101 (experiments/search/successors.py){where}. An agent alone stands there a second time with settings that were "
-        "found on shuffled data.\n"
+        f"held out, with seed 101 (experiments/search/successors.py){where}."
+        + (" An agent alone stands there a second time with settings that were found on shuffled data.\n" if graph == "er" else "\n") +
         '"""\nkind = "bars"\nseeds = 5\nquick = { rounds = 10, seeds = 1, keep = 2 }\n\n[config]\n'
         f'data = {inline(problem["data"])}\nmodel = {inline(problem["model"])}\n'
         f'network = {inline({"agents": 10, "graph": spec, "mixing": "metropolis"})}\n'
@@ -434,12 +437,16 @@ def write_studies(name, problem, kind, pool, arguments):
                         for split in problem["cells"] if graph in where[method, split]}
             if by_split:
                 rows.append((label + more, base_of(problem, kind, method, fixed), by_split))
+    networked = [row for row in series if row[1]["name"] not in SERVED]
+    twice = problem["cells"] is EACH
+    shown = {"er": series, "exponential": networked, "ring": (networked if twice else []) + there}
     for graph in GRAPHS:
         study = HERE.parent / f"successors-{name}-{graph}.toml"
-        study.write_text(study_text(name, problem, kind, graph, series + (there if graph == "ring" else [])))
+        study.write_text(study_text(name, problem, kind, graph, shown[graph]))
     if kind["private"]:
         (HERE.parent / f"successors-{name}-seconds.toml").write_text(seconds_text(problem, kind, series))
-        (HERE.parent / f"successors-{name}-clock.toml").write_text(seconds_text(problem, kind, series, drawn=True))
+        if twice:
+            (HERE.parent / f"successors-{name}-clock.toml").write_text(seconds_text(problem, kind, series, drawn=True))
 
 
 if __name__ == "__main__":
