@@ -3,10 +3,10 @@
 """Tunes every method of a study by one rule, with the same number of settings for each.
 
     python3 experiments/search/figures.py --porter build/release/porter --work runs/figures fig2a fig2b fig3a fig3b \
-        budget-a9a budget-mnist budget-graph budget-messages surpass-shuffled surpass-by-label
+        budget-a9a budget-mnist surpass-shuffled surpass-by-label
 
 Seeds are from 101 on, which no study reports. The best has the least mean loss on the training rows: the loss at
-the average for the paper's figures, of the agents for budget-a9a. For the other five, which it writes as well, the
+the average for the paper's figures, of the agents for budget-a9a. For the other three, which it writes as well, the
 best has the highest mean accuracy of the agents on a sixth of the training rows that is held out; agents train on
 the others, with batches of five sixths. The rule, the same for all:
 
@@ -59,16 +59,6 @@ MNIST_BUDGET = BUDGET | {
 }
 # The output layer in every message, as in experiments/mlp_mnist.toml: 0.095 d in all.
 DENSE_OUTPUT = {"name": "sweep-led", "compressor": "random_k:0.0825", "dense": "W2,b2"}
-BY_LABEL = {"data.split": "by-label"}
-GRAPH = {name: MNIST_BUDGET[name] for name in ("porter-sweep", "sweep-led", "choco-sgd")} | {
-    "porter-sweep-by-label": ("porter-sweep, by label, 0.40 d", {"name": "porter-sweep", "gossip": 4} | SHORT | BY_LABEL, M),
-    "sweep-led-by-label": ("sweep-led, by label, its output layer in every message, 0.095 d", DENSE_OUTPUT | BY_LABEL, M),
-}
-MESSAGES = {
-    "porter-sweep": ("porter-sweep", {"name": "porter-sweep"}, M),
-    "porter-dp": ("PORTER-DP with momentum", {"name": "porter-dp"}, MC),
-    "porter-dp-sweep": ("PORTER-DP with momentum and a sweeping mask", {"name": "porter-dp"} | SWEEP, MC),
-}
 
 
 def values_of(gossip):
@@ -150,16 +140,6 @@ STUDIES = {
         "Each agent spends a certified epsilon on 200 gradients of 600 samples, as in surpass-shuffled. DP-SGD on pooled data trusts one "
         "place with everything (central privacy); DP-SGD alone is an agent that does not take part. Every method has momentum.",
         ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "loss"]),
-    "budget-graph": budget_mnist(
-        GRAPH, ("network.graph", ["ring", "torus:2x5", "exponential", "erdos-renyi:0.8", "complete"]), "What the graph costs: MNIST, epsilon = 2",
-        "The setting of surpass-shuffled and surpass-by-label on graphs from a ring to everybody with everybody. Every method has momentum.",
-        ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "consensus_error", "link_bits_per_agent"]),
-    "budget-messages": budget_mnist(
-        MESSAGES, ("algorithm.compressor", [f"random_k:{share}" for share in ("1", "0.2", "0.1", "0.05", "0.02", "0.005")]),
-        "What messages cost: MNIST, epsilon = 2, 100 % to 0.5 % of each vector",
-        "The setting of surpass-shuffled with messages of 100 % down to 0.5 % of V and X: twice that is sent for a gradient. A sweep through "
-        "all coordinates takes as long as the whole run at 0.5 %. Every method has momentum.",
-        ["agent_accuracy_mean", "agent_accuracy_worst", "test_accuracy", "consensus_error", "bits_per_agent"]),
     "surpass-shuffled": surpass(
         values_of(1) | SURPASS, "shuffled", "The same budget, spent well: MNIST, epsilon = 2, shuffled",
         "Ten agents with the paper's perceptron, 200 gradients of 600 samples. Labels say how many values are sent for a gradient."),
