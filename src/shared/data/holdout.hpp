@@ -10,9 +10,12 @@
 
 namespace porter {
 
+/// Error{usage} if a test set is to be left out that the data does not have. `place` stands before
+/// the text.
+void check_without_test(const DataOptions& options, std::string_view place);
+
 /// Error{usage} if the data has a test set already, or both a share and a fold are asked for;
 /// Error{privacy} where there is a guarantee to keep. `place` stands before the text.
-void check_without_test(const DataOptions& options, std::string_view place);
 void check_holdout(const DataOptions& options, std::string_view place);
 
 /// The rows that options.holdout or options.fold hold out, ascending. All rows are put in one
