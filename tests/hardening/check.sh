@@ -72,7 +72,7 @@ check_foreign() {
 }
 
 mapfile -t files < <(binaries "$build")
-printf '%s\n' "${files[@]}" | grep -qx "$build/porter" || complain "there is no $build/porter to look at"
+grep -qxF "$build/porter" <<<"$(printf '%s\n' "${files[@]}")" || complain "there is no $build/porter to look at"
 [ ${#files[@]} -ge 5 ] || complain "only ${#files[@]} programs found in $build"
 case $mode in
   paths)
